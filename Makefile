@@ -1,0 +1,44 @@
+# Every target sets up what it needs; PYTHON chooses the interpreter of a new environment.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help test book bench lint format lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+test: .venv/installed ## run the test suite
+	$(BIN)/python -m pytest
+
+book: .venv/installed ## execute the chapters and build the book's HTML
+	$(BIN)/vst book build
+
+bench: .venv/installed ## measure speed, as ratios within one run
+	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.prediction
+
+lint: .venv/installed ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/installed ## rewrite the code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## pin today's newest versions that pyproject.toml admits
+	rm -rf .venv-lock
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet '.[book,test]' hatchling editables
+	.venv-lock/bin/python -m pip freeze --exclude vst --exclude pip > requirements.lock
+	rm -rf .venv-lock
+
+clean: ## remove what was built, and the environment
+	rm -rf _build .venv .venv-lock .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

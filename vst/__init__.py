@@ -1,0 +1,19 @@
+"""Variational boosted soft trees: calibrated uncertainty for tabular regression."""
+
+from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.posterior import LowRankGaussian
+from vst.predictive import PredictiveDistribution
+from vst.runtime import configure
+from vst.tree import SoftTree, TreeShape
+
+__all__ = [
+    "LowRankGaussian",
+    "PredictiveDistribution",
+    "SoftTree",
+    "TreeShape",
+    "VSGBMRegressor",
+    "VSTRegressor",
+    "configure",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,34 @@
+"""The command line: ``vst data`` and ``vst book``."""
+
+import argparse
+import sys
+
+import vst
+from vst.book import commands as book_commands
+from vst.data import commands as data_commands
+
+
+class UserError(Exception):
+    """Something the user can put right: shown as one sentence, without a traceback."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the return value is the process's exit code."""
+    parser = argparse.ArgumentParser(prog="vst", description=vst.__doc__)
+    parser.add_argument("--version", action="version", version=f"vst {vst.__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    data_commands.add_parser(commands)
+    book_commands.add_parser(commands)
+    options = parser.parse_args(arguments)
+    try:
+        return options.run(options) or 0
+    except UserError as error:
+        print(f"vst: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("vst: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

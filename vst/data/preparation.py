@@ -1,0 +1,129 @@
+"""From a table to the numbers a model is fitted on: one-hot columns, then standardised features."""
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+#: Directions with less than this share of the largest variance are rounding noise: whitening drops them.
+WHITENING_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """One-hot encoding of a table's categorical columns; numbers pass through.
+
+    Attributes
+    ----------
+    columns
+        Column names, in the table's order.
+    categories
+        For each column the categories it had when the encoder was fitted, or None for numbers.
+    """
+
+    columns: tuple[Hashable, ...]
+    categories: tuple[tuple[Hashable, ...] | None, ...]
+
+    @classmethod
+    def fit(cls, frame: pd.DataFrame) -> "TableEncoder":
+        """Learn which columns are categorical (text, category) and what is in them."""
+        return cls(tuple(frame.columns), tuple(_categories(frame[name]) for name in frame.columns))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the encoded features: ``column`` or ``column=category``."""
+        return [
+            str(name) if category is None else f"{name}={category}"
+            for name, categories in zip(self.columns, self.categories, strict=True)
+            for category in (categories if categories is not None else (None,))
+        ]
+
+    def encode(self, frame: pd.DataFrame) -> Float[np.ndarray, "n features"]:
+        """Turn a table into numbers. A category never seen before becomes zeros, with a warning."""
+        blocks = [
+            _numbers(frame[name])[:, None] if known is None else _one_hot(frame[name], known)
+            for name, known in zip(self.columns, self.categories, strict=True)
+        ]
+        return np.hstack(blocks) if blocks else np.empty((len(frame), 0))
+
+
+class Standardiser(NamedTuple):
+    """An affine map of the features fitted on training rows, to zero mean and unit variance.
+
+    With a rotation it also makes the features uncorrelated (PCA whitening); directions without
+    variance, like constant columns, map to zero.
+    """
+
+    mean: Float[np.ndarray, " d"]
+    scale: Float[np.ndarray, " d"]
+    rotation: Float[np.ndarray, "d d"] | None = None
+
+    @classmethod
+    def fit(cls, x: Float[np.ndarray, "n d"], *, whiten: bool = False) -> "Standardiser":
+        """Learn the map from training rows."""
+        x = np.asarray(x, float)
+        mean = x.mean(axis=0)
+        constant = np.ptp(x, axis=0) == 0
+        scale = np.where(constant, 1.0, x.std(axis=0))
+        mean = np.where(constant, x[0], mean)
+        if not whiten:
+            return cls(mean, scale)
+        z = (x - mean) / scale
+        variances, directions = np.linalg.eigh(z.T @ z / len(z))
+        kept = variances > WHITENING_TOLERANCE * variances.max(initial=0)
+        stretch = np.where(kept, 1 / np.sqrt(np.where(kept, variances, 1)), 0)
+        return cls(mean, scale, directions * stretch)
+
+    def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """Apply the map; the result is float32, the models' precision."""
+        z = (np.asarray(x, float) - self.mean) / self.scale
+        return (z if self.rotation is None else z @ self.rotation).astype(np.float32)
+
+
+def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:
+    if pd.api.types.is_numeric_dtype(column):
+        return None
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+        raise ValueError(
+            f"column {column.name!r} holds dates; turn it into numbers or text, "
+            f"for example df[{column.name!r}].dt.dayofyear"
+        )
+    _require_present(column)
+    values = column.unique()
+    return tuple(sorted((getattr(v, "item", lambda v=v: v)() for v in values), key=str))
+
+
+def _numbers(column: pd.Series) -> Float[np.ndarray, " n"]:
+    try:
+        return pd.to_numeric(column).to_numpy(float, na_value=np.nan)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"column {column.name!r} was numeric when the model was fitted and is not now: {error}"
+        ) from None
+
+
+def _one_hot(column: pd.Series, known: tuple[Hashable, ...]) -> Float[np.ndarray, "n categories"]:
+    _require_present(column)
+    values = column.astype(object).to_numpy()
+    unseen = sorted(set(values) - set(known), key=str)
+    if unseen:
+        warnings.warn(
+            f"column {column.name!r} holds categories that training data did not have and that are "
+            f"encoded as zeros: {', '.join(map(str, unseen[:5]))}{' ...' if unseen[5:] else ''}",
+            UserWarning,
+            stacklevel=2,
+        )
+    return (values[:, None] == np.array(known, dtype=object)[None, :]).astype(float)
+
+
+def _require_present(column: pd.Series) -> None:
+    missing = int(column.isna().sum())
+    if missing:
+        raise ValueError(
+            f"column {column.name!r} has {missing} missing values (NaN); fill them in, for example "
+            f"with a category of their own, or drop these rows"
+        )

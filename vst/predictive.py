@@ -1,0 +1,309 @@
+"""The predictive distribution: a Monte Carlo mixture over posterior draws (eq. 2 of the paper).
+
+Each draw of the parameters gives a small Gaussian mixture over the target (its leaves, or a single
+Normal for a boosted ensemble); the predictive distribution is the equal mixture of these. Given the
+draws, everything here is exact: nothing is estimated by sampling again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from vst.posterior import LowRankGaussian
+from vst.tree import SoftTree, TreeShape, normal_log_prob
+
+#: Mixture components evaluated at a time, which bounds the memory of a prediction (16 MB an array).
+BLOCK_COMPONENTS = 2**22
+
+#: Small tables are padded to this many rows, so that they all share one compiled program.
+SMALLEST_BLOCK = 256
+
+#: Halvings of the quantile's bracket: past float32's resolution.
+BISECTIONS = 40
+
+
+class Mixture(NamedTuple):
+    """Components of the predictive distribution; weights sum to one within each draw."""
+
+    log_weights: Float[Array, "draws components n"]
+    means: Float[Array, "draws components n"]
+    scales: Float[Array, "draws components n"]
+
+
+class Moments(NamedTuple):
+    """Mean and the two parts of the variance, whose sum is the mixture's variance."""
+
+    mean: Float[Array, " n"]
+    epistemic_var: Float[Array, " n"]  #: variance over draws of the mean
+    aleatoric_var: Float[Array, " n"]  #: mean over draws of the variance
+
+
+class Draws(Protocol):
+    """Posterior draws that can predict: of single trees here, of ensembles in ``vst.boosting``."""
+
+    @property
+    def n_draws(self) -> int: ...
+
+    @property
+    def n_components(self) -> int: ...
+
+    def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]: ...
+
+    def mixture(self, x: Float[Array, "n d"]) -> Mixture: ...
+
+
+@partial(jax.tree_util.register_dataclass)
+@dataclass(frozen=True)
+class TreeDraws:
+    """Posterior draws of one soft tree."""
+
+    thetas: Float[Array, "draws p"]
+    beta: Float[Array, ""]
+    shape: TreeShape = field(metadata={"static": True})
+
+    @property
+    def n_draws(self) -> int:
+        return self.thetas.shape[0]
+
+    @property
+    def n_components(self) -> int:
+        return self.shape.n_leaves
+
+    def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
+        """The function each draw computes."""
+        return jax.vmap(lambda theta: SoftTree(self.shape, theta, self.beta).mean(x))(self.thetas)
+
+    def mixture(self, x: Float[Array, "n d"]) -> Mixture:
+        """Leaf probabilities, means and scales of each draw."""
+        return Mixture(
+            *jax.vmap(lambda theta: SoftTree(self.shape, theta, self.beta)(x))(self.thetas)
+        )
+
+
+@partial(jax.jit, static_argnames="n")
+def draw_parameters(
+    key: PRNGKeyArray, posteriors: LowRankGaussian, n: int
+) -> Float[Array, "n *trees p"]:
+    """Draw ``n`` times from the equal mixture of stacked posteriors, evenly over its members.
+
+    The posteriors' first axis is the member; an axis of trees may follow, and the trees of one draw
+    then come from the same member.
+    """
+    members, *trees, _ = posteriors.mean.shape
+    offset_key, draw_key = jax.random.split(key)
+    member = (jnp.arange(n) + jax.random.randint(offset_key, (), 0, members)) % members
+
+    def draw(posterior: LowRankGaussian, key: PRNGKeyArray) -> Float[Array, " p"]:
+        return posterior.sample(key, 1)[0]
+
+    for _ in range(1 + len(trees)):
+        draw = jax.vmap(draw)
+    return draw(
+        jax.tree.map(lambda a: a[member], posteriors), jax.random.split(draw_key, (n, *trees))
+    )
+
+
+class PredictiveDistribution:
+    """The predictive distribution of a table's rows, in the target's own units.
+
+    Parameters
+    ----------
+    draws
+        Posterior draws, in standardised units.
+    x
+        Prepared inputs, one row per prediction.
+    shift, scale
+        The target is ``shift + scale * standardised target``.
+    """
+
+    def __init__(
+        self, draws: Draws, x: Float[np.ndarray, "n d"], shift: float = 0.0, scale: float = 1.0
+    ):
+        self._draws, self._x = draws, x
+        self._shift, self._scale = float(shift), float(scale)
+
+    def __repr__(self) -> str:
+        return f"PredictiveDistribution({len(self)} rows, {self._draws.n_draws} posterior draws)"
+
+    def __len__(self) -> int:
+        return len(self._x)
+
+    def standardised(self) -> "PredictiveDistribution":
+        """The same distribution in the standardised units in which the model was fitted."""
+        return PredictiveDistribution(self._draws, self._x)
+
+    def rescaled(self, shift: float, scale: float) -> "PredictiveDistribution":
+        """The distribution of ``shift + scale * y`` for this distribution's ``y``."""
+        return PredictiveDistribution(
+            self._draws, self._x, shift + scale * self._shift, scale * self._scale
+        )
+
+    @cached_property
+    def _moments(self) -> Moments:
+        mean, epistemic, aleatoric = self._by_rows(_moments)
+        variance_unit = self._scale**2
+        return Moments(
+            self._shift + self._scale * mean, variance_unit * epistemic, variance_unit * aleatoric
+        )
+
+    @property
+    def mean(self) -> Float[np.ndarray, " n"]:
+        """Predictive mean."""
+        return self._moments.mean
+
+    @property
+    def epistemic_var(self) -> Float[np.ndarray, " n"]:
+        """Variance of the mean over posterior draws: what more data would remove."""
+        return self._moments.epistemic_var
+
+    @property
+    def aleatoric_var(self) -> Float[np.ndarray, " n"]:
+        """Expected variance of the target given the parameters: what more data would not remove."""
+        return self._moments.aleatoric_var
+
+    @property
+    def std(self) -> Float[np.ndarray, " n"]:
+        """Predictive standard deviation."""
+        return np.sqrt(self.epistemic_var + self.aleatoric_var)
+
+    def log_prob(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Log density of each row's target."""
+        return self._by_rows(_log_prob, self._standardise(y)) - np.log(self._scale)
+
+    def cdf(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Probability of a target of at most ``y``, row by row."""
+        return self._by_rows(_cdf, self._standardise(y))
+
+    def quantile(self, q: float | Float[np.ndarray, " m"]) -> Float[np.ndarray, "*m n"]:
+        """The value that each row's target stays below with probability ``q``."""
+        levels = np.asarray(q, float)
+        if not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"quantile levels must lie strictly between 0 and 1, got {q}")
+        rows = [self._by_rows(partial(_quantile, level)) for level in levels.ravel()]
+        return self._shift + self._scale * np.reshape(rows, (*levels.shape, len(self)))
+
+    def interval(self, level: float) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Lower and upper end of the central interval that holds ``level`` of the probability."""
+        if not 0 < level < 1:
+            raise ValueError(f"an interval's level must lie strictly between 0 and 1, got {level}")
+        lower, upper = self.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
+        return lower, upper
+
+    def sample(self, n: int, random_state: int = 0) -> Float[np.ndarray, "n rows"]:
+        """Draw ``n`` targets for every row; the rows of one draw share its parameters."""
+        key = jax.random.key(random_state)
+        offset_key, row_key = jax.random.split(key)
+        draw = (np.arange(n) + jax.random.randint(offset_key, (), 0, self._draws.n_draws)) % (
+            self._draws.n_draws
+        )
+        row_keys = jax.random.split(row_key, len(self))
+        rows = self._by_rows(partial(_sample, draw), row_keys)
+        return self._shift + self._scale * rows
+
+    def _standardise(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        y = np.asarray(y, float)
+        if y.shape != (len(self),):
+            raise ValueError(f"one target per row is needed: {len(self)} rows, targets {y.shape}")
+        return ((y - self._shift) / self._scale).astype(self._x.dtype)
+
+    def _by_rows(self, function: Callable, *columns: Array) -> np.ndarray:
+        """Evaluate ``function(draws, x, *columns)`` in blocks of rows; results end in the row axis."""
+        return map_rows(function, self._draws, self._x, *columns)
+
+
+def map_rows(function: Callable, draws: Draws, x: Array, *columns: Array) -> np.ndarray:
+    """Evaluate ``function(draws, x, *columns)`` in blocks of rows of a fixed size, in float64."""
+    n = len(x)
+    most = max(SMALLEST_BLOCK, BLOCK_COMPONENTS // (draws.n_draws * draws.n_components))
+    size = min(_power_of_two_below(most), max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
+    blocks = []
+    for start in range(0, n, size):
+        # Reading past the end repeats the last row: the last block is as large as the others.
+        rows = np.minimum(np.arange(start, start + size), n - 1)
+        values = np.asarray(function(draws, x[rows], *(column[rows] for column in columns)))
+        blocks.append(values[..., : n - start])
+    return np.concatenate(blocks, axis=-1).astype(float)
+
+
+def _power_of_two_below(n: int) -> int:
+    return 1 << (max(n, 1).bit_length() - 1)
+
+
+@jax.jit
+def mean_functions(draws: Draws, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
+    """The mean function of each draw, compiled."""
+    return draws.means(x)
+
+
+@jax.jit
+def _moments(draws: Draws, x: Float[Array, "n d"]) -> Float[Array, "3 n"]:
+    weights, means, scales = draws.mixture(x)
+    weights = jnp.exp(weights)
+    draw_means = jnp.sum(weights * means, axis=1)
+    # Deviations from the draw's own mean: no difference of large squares.
+    spread = jnp.square(scales) + jnp.square(means - draw_means[:, None])
+    return jnp.stack(
+        [
+            jnp.mean(draw_means, axis=0),
+            jnp.var(draw_means, axis=0),
+            jnp.mean(jnp.sum(weights * spread, axis=1), axis=0),
+        ]
+    )
+
+
+@jax.jit
+def _log_prob(draws: Draws, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
+    log_weights, means, scales = draws.mixture(x)
+    joint = log_weights + normal_log_prob(y, means, scales)
+    return jax.nn.logsumexp(joint, axis=(0, 1)) - jnp.log(draws.n_draws)
+
+
+@jax.jit
+def _cdf(draws: Draws, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
+    return _mixture_cdf(draws.mixture(x), y)
+
+
+def _mixture_cdf(mixture: Mixture, y: Float[Array, " n"]) -> Float[Array, " n"]:
+    below = jnp.exp(mixture.log_weights) * ndtr((y - mixture.means) / mixture.scales)
+    return jnp.mean(jnp.sum(below, axis=1), axis=0)
+
+
+@jax.jit
+def _quantile(q: Float[Array, ""], draws: Draws, x: Float[Array, "n d"]) -> Float[Array, " n"]:
+    """Bisection inside Cantelli's bounds, which hold for any distribution of that mean and variance."""
+    mixture = draws.mixture(x)
+    mean, epistemic, aleatoric = _moments(draws, x)
+    std = jnp.sqrt(epistemic + aleatoric)
+    q = jnp.asarray(q, mean.dtype)
+
+    def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+        lower, upper = bracket
+        middle = 0.5 * (lower + upper)
+        below = _mixture_cdf(mixture, middle) < q
+        return jnp.where(below, middle, lower), jnp.where(below, upper, middle)
+
+    bracket = mean - std * jnp.sqrt((1 - q) / q), mean + std * jnp.sqrt(q / (1 - q))
+    lower, upper = jax.lax.fori_loop(0, BISECTIONS, halve, bracket)
+    return 0.5 * (lower + upper)
+
+
+@jax.jit
+def _sample(
+    draw: Array, draws: Draws, x: Float[Array, "n d"], keys: PRNGKeyArray
+) -> Float[Array, "m n"]:
+    mixture = draws.mixture(x)
+
+    def row(key: PRNGKeyArray, log_weights: Array, means: Array, scales: Array) -> Array:
+        leaf_key, noise_key = jax.random.split(key)
+        leaf = jax.random.categorical(leaf_key, log_weights[draw], axis=-1)
+        noise = jax.random.normal(noise_key, draw.shape, means.dtype)
+        return means[draw, leaf] + scales[draw, leaf] * noise
+
+    return jax.vmap(row, in_axes=(0, 2, 2, 2), out_axes=1)(keys, *mixture)

@@ -1,0 +1,38 @@
+"""How JAX uses this machine: one device per core, and compiled programs kept between runs."""
+
+import os
+from pathlib import Path
+
+import jax
+
+
+def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
+    """Set JAX up for stacks of replicas. Call it first thing: JAX fixes its devices at first use.
+
+    On a CPU, XLA runs programs as small as a soft tree's training step on one core. With one device
+    per core, replicas (folds, seeds, members) are divided over all of them. GPUs need no such help.
+
+    Parameters
+    ----------
+    devices
+        Number of CPU devices; by default the cores this process may use.
+    cache
+        Directory of compiled programs, by default ``~/.cache/vst/jax``.
+    """
+    jax.config.update("jax_num_cpu_devices", devices or available_cores())
+    jax.config.update("jax_compilation_cache_dir", str(cache or user_cache() / "jax"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+def available_cores() -> int:
+    """Cores this process may use, which in a container can be fewer than the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS or Windows
+        return os.cpu_count() or 1
+
+
+def user_cache() -> Path:
+    """Where files that can be made again are kept for this user."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "vst"

@@ -1,0 +1,192 @@
+"""The soft decision tree: one parameter vector in, a distribution over targets out.
+
+Nodes are numbered breadth-first from the root and leaves from left to right. Arrays put the leaf axis
+before the row axis: with a handful of leaves and many rows, sums over leaves then run along long
+contiguous rows, which halves the cost of a training step.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Float
+
+Leaves = Literal["constant", "linear"]
+Noise = Literal["leaf", "shared"]
+
+#: Added to every softplus standard deviation (standardised units), so that a leaf that sits exactly on
+#: repeated targets keeps a finite density in float32.
+SCALE_FLOOR = 1e-6
+
+HALF_LOG_TWO_PI = 0.9189385332046727
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """Everything about a soft tree that fixes array shapes, hence one compiled program per value.
+
+    Parameters
+    ----------
+    in_features
+        Number of input features ``d``.
+    depth
+        Number of gates between the root and a leaf; 0 is a single leaf.
+    leaves
+        ``"constant"``: mean and scale are numbers; ``"linear"``: they are affine in the input.
+    noise
+        ``"leaf"``: every leaf has its own scale and the target is a mixture over leaves (VST);
+        ``"shared"``: the tree returns its mean only and one scale serves all inputs, the weak learner
+        of a VSGBM.
+    """
+
+    in_features: int
+    depth: int
+    leaves: Leaves = "linear"
+    noise: Noise = "leaf"
+
+    def __post_init__(self) -> None:
+        if self.depth < 0:
+            raise ValueError(f"depth must be 0 or more, got {self.depth}")
+        if self.leaves not in ("constant", "linear"):
+            raise ValueError(f'leaves must be "constant" or "linear", got {self.leaves!r}')
+        if self.noise not in ("leaf", "shared"):
+            raise ValueError(f'noise must be "leaf" or "shared", got {self.noise!r}')
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of gates, ``2^depth - 1``."""
+        return 2**self.depth - 1
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, ``2^depth``."""
+        return 2**self.depth
+
+    @property
+    def n_leaf_outputs(self) -> int:
+        """Numbers that the leaves emit for one row: a mean each and, with leaf noise, a scale each."""
+        return self.n_leaves * (2 if self.noise == "leaf" else 1)
+
+    @property
+    def n_affine(self) -> int:
+        """Outputs that are affine in the input and share one matrix product."""
+        return self.n_nodes + (self.n_leaf_outputs if self.leaves == "linear" else 0)
+
+    @property
+    def n_params(self) -> int:
+        """Length ``p`` of the parameter vector."""
+        constants = self.n_leaf_outputs if self.leaves == "constant" else 0
+        return self.n_affine * (self.in_features + 1) + constants + (self.noise == "shared")
+
+
+class LeafOutputs(NamedTuple):
+    """What the leaves say about each row of a batch."""
+
+    log_probs: Float[Array, "leaves n"]  #: log Pr(leaf | x)
+    means: Float[Array, "leaves n"]
+    scales: Float[Array, "leaves n"]
+
+
+class SoftTree(nnx.Module):
+    """A soft decision tree, as a Flax module over one flat parameter vector.
+
+    The vector holds, in this order, the affine maps (one row of ``in_features`` weights and a bias for
+    each gate, then for each linear leaf output), the constant leaf outputs, and the shared noise.
+
+    Parameters
+    ----------
+    shape
+        The tree's static description.
+    theta
+        Parameter vector, of length ``shape.n_params``.
+    beta
+        Inverse temperature of the gates.
+    """
+
+    def __init__(
+        self, shape: TreeShape, theta: Float[Array, " p"], beta: float | Float[Array, ""] = 5.0
+    ):
+        if theta.shape != (shape.n_params,):
+            raise ValueError(f"{shape} takes {shape.n_params} parameters, got shape {theta.shape}")
+        split = shape.n_affine * (shape.in_features + 1)
+        self.shape = shape
+        self.affine = nnx.Param(theta[:split].reshape(shape.n_affine, shape.in_features + 1))
+        self.constants = nnx.Param(theta[split:])
+        self.beta = nnx.Variable(jnp.asarray(beta, theta.dtype))
+
+    def to_vector(self) -> Float[Array, " p"]:
+        """The parameter vector this tree was made from, after whatever training changed in it."""
+        return jnp.concatenate([self.affine[...].ravel(), self.constants[...]])
+
+    @property
+    def gates(self) -> Float[Array, "nodes d+1"]:
+        """Weights ``w_n`` and, in the last column, bias ``b_n`` of every gate."""
+        return self.affine[...][: self.shape.n_nodes]
+
+    @property
+    def noise_scale(self) -> Float[Array, ""]:
+        """Standard deviation of a tree with shared noise."""
+        return _positive(self.constants[...][-1])
+
+    def __call__(self, x: Float[Array, "n d"]) -> LeafOutputs:
+        """Route each row and evaluate every leaf (eq. 6 to 13 of the paper)."""
+        shape = self.shape
+        z = self.affine[...] @ _with_bias(x).T
+        log_probs = leaf_log_probs(self.beta[...] * z[: shape.n_nodes], shape.depth)
+        if shape.leaves == "linear":
+            outputs = z[shape.n_nodes :]
+        else:
+            outputs = jnp.broadcast_to(
+                self.constants[...][: shape.n_leaf_outputs, None], (shape.n_leaf_outputs, x.shape[0])
+            )
+        means, raw_scales = outputs[: shape.n_leaves], outputs[shape.n_leaves :]
+        if shape.noise == "leaf":
+            return LeafOutputs(log_probs, means, _positive(raw_scales))
+        return LeafOutputs(log_probs, means, jnp.broadcast_to(self.noise_scale, means.shape))
+
+    def mean(self, x: Float[Array, "n d"]) -> Float[Array, " n"]:
+        """The soft tree's output ``f(x)``: leaf means weighted by leaf probabilities (eq. 4)."""
+        leaf = self(x)
+        return jnp.sum(jnp.exp(leaf.log_probs) * leaf.means, axis=0)
+
+    def log_likelihood(self, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
+        """``log p(y | x, theta)``: the mixture over leaves (eq. 6), or one Normal with shared noise."""
+        if self.shape.noise == "shared":
+            return normal_log_prob(y, self.mean(x), self.noise_scale)
+        leaf = self(x)
+        joint = leaf.log_probs + normal_log_prob(y, leaf.means, leaf.scales)
+        return jax.nn.logsumexp(joint, axis=0)
+
+
+def leaf_log_probs(
+    logits: Float[Array, "nodes n"], depth: int
+) -> Float[Array, "leaves n"]:
+    """Log probability of reaching each leaf, from the logit of going right at each gate.
+
+    One softplus serves both directions, since ``log sigma(-z) = log sigma(z) - z``; the levels are
+    then added up from the root, so nothing is multiplied that could underflow.
+    """
+    n = logits.shape[1]
+    right = -jax.nn.softplus(-logits)
+    left = right - logits
+    log_probs = jnp.zeros((1, n), logits.dtype)
+    for level in range(depth):
+        nodes = slice(2**level - 1, 2 ** (level + 1) - 1)
+        children = jnp.stack([log_probs + left[nodes], log_probs + right[nodes]], axis=1)
+        log_probs = children.reshape(-1, n)
+    return log_probs
+
+
+def normal_log_prob(y: Array, mean: Array, scale: Array) -> Array:
+    """Log density of a Normal, broadcast over its arguments."""
+    return -0.5 * jnp.square((y - mean) / scale) - jnp.log(scale) - HALF_LOG_TWO_PI
+
+
+def _with_bias(x: Float[Array, "n d"]) -> Float[Array, "n d+1"]:
+    return jnp.concatenate([x, jnp.ones((x.shape[0], 1), x.dtype)], axis=1)
+
+
+def _positive(raw: Array) -> Array:
+    return jax.nn.softplus(raw) + SCALE_FLOOR

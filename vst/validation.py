@@ -1,0 +1,128 @@
+"""Checks at the door: what a user passes in, and what to do when it cannot be used."""
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+from vst.data.preparation import TableEncoder
+
+Table = pd.DataFrame | Float[np.ndarray, "n d"]
+
+
+def count(name: str, value: Any) -> int:
+    """A whole number of at least 1."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
+    """A finite positive number (or zero where allowed)."""
+    finite = isinstance(value, numbers.Real) and np.isfinite(value)
+    if not finite or value < 0 or (value == 0 and not zero_allowed):
+        kind = "non-negative" if zero_allowed else "positive"
+        raise ValueError(f"{name} must be a {kind} number, got {value!r}")
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """One of a few names."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def check_training_data(
+    estimator: BaseEstimator, X: Table, y: Any
+) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"], TableEncoder | None]:
+    """Numbers to fit on, and the encoder that made them from a DataFrame."""
+    rules = {
+        "dtype": np.float64,
+        "ensure_all_finite": False,
+        "ensure_min_samples": 2,
+        "y_numeric": True,
+        "estimator": estimator,
+    }
+    y = _numeric(y)
+    if isinstance(X, pd.DataFrame):
+        validate_data(estimator, X, y, skip_check_array=True)
+        encoder = TableEncoder.fit(X)
+        x, y = check_X_y(encoder.encode(X), y, **rules)
+        names = encoder.feature_names
+    else:
+        encoder = None
+        del rules["estimator"]
+        x, y = validate_data(estimator, X, y, **rules)
+        names = [str(i) for i in range(x.shape[1])]
+    _require_finite(x, names)
+    return x, np.asarray(y, float), encoder
+
+
+def check_new_data(
+    estimator: BaseEstimator, X: Table, encoder: TableEncoder | None
+) -> Float[np.ndarray, "n d"]:
+    """Numbers to predict on, encoded as the training table was."""
+    if encoder is None:
+        x = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        _require_finite(x, [str(i) for i in range(x.shape[1])])
+        return x
+    if not isinstance(X, pd.DataFrame):
+        if any(encoder.categories):
+            raise ValueError(
+                "this model was fitted on a DataFrame with categorical columns: predict on a "
+                f"DataFrame with the columns {', '.join(map(str, encoder.columns))}"
+            )
+        x = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+    else:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        x = check_array(encoder.encode(X), ensure_all_finite=False, estimator=estimator)
+    _require_finite(x, encoder.feature_names)
+    return x
+
+
+def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Mean and standard deviation of the target; a constant target keeps its scale, with a warning."""
+    if np.ptp(y) == 0:
+        warnings.warn(
+            f"the target is constant ({y[0]:g}): the model can only learn that value", stacklevel=4
+        )
+        return float(y[0]), 1.0
+    return float(y.mean()), float(y.std())
+
+
+def _numeric(y: Any) -> Any:
+    """The target as it came if it is numeric, or an error that says what is wrong with it."""
+    if y is None or np.iscomplexobj(y) or hasattr(y, "toarray"):
+        return y  # scikit-learn's own messages are clear here
+    values = np.asarray(y)
+    if values.dtype.kind in "OUS":
+        try:
+            return values.astype(float)
+        except (TypeError, ValueError):
+            example = next((v for v in values.ravel() if not _is_number(v)), values.ravel()[0])
+            raise ValueError(
+                f"y must be numeric: this is a regression model, got {example!r}"
+            ) from None
+    return y
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _require_finite(x: Float[np.ndarray, "n d"], names: list[str]) -> None:
+    bad = ~np.isfinite(x)
+    if bad.any():
+        column = int(np.argmax(bad.any(axis=0)))
+        raise ValueError(
+            f"X holds NaN or inf in column {names[column]!r} ({int(bad[:, column].sum())} of {len(x)} "
+            f"rows); drop these rows or fill them in, for example with sklearn.impute.SimpleImputer"
+        )
