@@ -6,10 +6,7 @@ import sys
 import vst
 from vst.book import commands as book_commands
 from vst.data import commands as data_commands
-
-
-class UserError(Exception):
-    """Something the user can put right: shown as one sentence, without a traceback."""
+from vst.errors import UserError
 
 
 def main(arguments: list[str] | None = None) -> int:
