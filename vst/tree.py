@@ -14,7 +14,7 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 Leaves = Literal["constant", "linear"]
-Noise = Literal["leaf", "shared"]
+Noise = Literal["leaf", "shared"] | float
 
 #: Added to every softplus standard deviation (standardised units), so that a leaf that sits exactly on
 #: repeated targets keeps a finite density in float32.
@@ -37,8 +37,8 @@ class TreeShape:
         ``"constant"``: mean and scale are numbers; ``"linear"``: they are affine in the input.
     noise
         ``"leaf"``: every leaf has its own scale and the target is a mixture over leaves (VST);
-        ``"shared"``: the tree returns its mean only and one scale serves all inputs, the weak learner
-        of a VSGBM.
+        ``"shared"``: the tree returns its mean only and one scale, a parameter, serves all inputs
+        (the weak learner of a VSGBM); a number: the same with a known scale.
     """
 
     in_features: int
@@ -51,8 +51,8 @@ class TreeShape:
             raise ValueError(f"depth must be 0 or more, got {self.depth}")
         if self.leaves not in ("constant", "linear"):
             raise ValueError(f'leaves must be "constant" or "linear", got {self.leaves!r}')
-        if self.noise not in ("leaf", "shared"):
-            raise ValueError(f'noise must be "leaf" or "shared", got {self.noise!r}')
+        if self.noise not in ("leaf", "shared") and not isinstance(self.noise, float):
+            raise ValueError(f'noise must be "leaf", "shared" or a float, got {self.noise!r}')
 
     @property
     def n_nodes(self) -> int:
@@ -127,8 +127,10 @@ class SoftTree(nnx.Module):
 
     @property
     def noise_scale(self) -> Float[Array, ""]:
-        """Standard deviation of a tree with shared noise."""
-        return _positive(self.constants[...][-1])
+        """Standard deviation of a tree whose noise is shared or known."""
+        if self.shape.noise == "shared":
+            return _positive(self.constants[...][-1])
+        return jnp.asarray(self.shape.noise, self.constants[...].dtype)
 
     def __call__(self, x: Float[Array, "n d"]) -> LeafOutputs:
         """Route each row and evaluate every leaf (eq. 6 to 13 of the paper)."""
@@ -152,8 +154,8 @@ class SoftTree(nnx.Module):
         return jnp.sum(jnp.exp(leaf.log_probs) * leaf.means, axis=0)
 
     def log_likelihood(self, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
-        """``log p(y | x, theta)``: the mixture over leaves (eq. 6), or one Normal with shared noise."""
-        if self.shape.noise == "shared":
+        """``log p(y | x, theta)``: the mixture over leaves (eq. 6), or one Normal around the mean."""
+        if self.shape.noise != "leaf":
             return normal_log_prob(y, self.mean(x), self.noise_scale)
         leaf = self(x)
         joint = leaf.log_probs + normal_log_prob(y, leaf.means, leaf.scales)

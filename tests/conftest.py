@@ -1,0 +1,40 @@
+"""Test hygiene: NaNs and reused random keys are errors, and every test has a key of its own."""
+
+import zlib
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import vst
+
+vst.configure(devices=2)
+jax.config.update("jax_debug_nans", True)
+jax.config.update("jax_debug_key_reuse", True)
+
+# Compilation makes the first example of a property slow and later ones fast.
+settings.register_profile("vst", deadline=None, max_examples=25, derandomize=True)
+settings.load_profile("vst")
+
+
+@pytest.fixture
+def seed(request):
+    """A seed from the test's name: tests do not share random numbers, and reruns repeat them."""
+    return zlib.crc32(request.node.name.encode())
+
+
+@pytest.fixture
+def key(seed):
+    return jax.random.key(seed)
+
+
+@pytest.fixture
+def rng(seed):
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def float64():
+    with jax.enable_x64(True):
+        yield

@@ -1,0 +1,118 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import invgamma, kstest
+
+from vst import inference
+from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
+from vst.inference import Hyperparameters, Program, Rows, fit
+from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
+from vst.tree import TreeShape
+
+HYPER = Hyperparameters(learning_rate=1e-2)
+
+
+def wave(rng, n=200):
+    x = rng.uniform(-2, 2, (n, 1)).astype(np.float32)
+    return x, (np.sin(3 * x[:, 0]) + 0.05 * rng.normal(size=n)).astype(np.float32)
+
+
+def boosted(key, x, y, n_trees, replicas=1, depth=1, steps=1200):
+    program = Program(TreeShape(1, depth, "constant", "shared"), rank=1, batch_size=64)
+    rows = Rows.all(len(x), replicas)
+    fits = fit_ensemble(key, program, HYPER, x, y, rows, n_trees=n_trees, steps=steps)
+    return program, fits
+
+
+def test_boosting_lowers_the_training_error_tree_by_tree(rng, key):
+    x, y = wave(rng)
+    program, fits = boosted(key, x, y, n_trees=4)
+    errors = []
+    for used in range(1, 5):
+        draws = draw_ensemble(
+            jax.random.key(used), program.shape, 5.0, stack_trees(fits[:used]), x, y,
+            n_draws=50, prior_sigma_alpha=3.0, prior_sigma_beta=1.0,
+        )  # fmt: skip
+        errors.append(np.mean((map_rows(mean_functions, draws, x).mean(axis=0) - y) ** 2))
+    assert (np.diff(errors) < 0).all(), errors
+    assert errors[-1] < errors[0] / 2
+
+
+def test_one_boosted_tree_and_a_vst_agree_on_a_function_both_can_represent(rng, key):
+    x = rng.uniform(-2, 2, (300, 1)).astype(np.float32)
+    y = (np.where(x[:, 0] > 0, 1.0, -1.0) + 0.1 * rng.normal(size=300)).astype(np.float32)
+    program, fits = boosted(key, x, y, n_trees=1, steps=2500)
+    gbm = draw_ensemble(
+        jax.random.key(1), program.shape, 5.0, stack_trees(fits), x, y,
+        n_draws=100, prior_sigma_alpha=3.0, prior_sigma_beta=1.0,
+    )  # fmt: skip
+    single = Program(TreeShape(1, 1, "constant"), rank=1, batch_size=64)
+    result = fit(jax.random.key(2), single, HYPER, x, y, Rows.all(300), steps=2500)
+    thetas = draw_parameters(jax.random.key(3), result.posteriors, 100)
+    tree = TreeDraws(thetas, jnp.float32(5), single.shape)
+    grid = np.linspace(-2, 2, 41, dtype=np.float32)[:, None]
+    grid = grid[np.abs(grid[:, 0]) > 0.3]
+    means = [map_rows(mean_functions, draws, grid).mean(axis=0) for draws in (gbm, tree)]
+    np.testing.assert_allclose(*means, atol=0.1)
+    np.testing.assert_allclose(means[0], np.sign(grid[:, 0]), atol=0.1)
+
+
+def test_residuals_are_those_of_a_fresh_draw_of_all_trees_so_far(rng, key, monkeypatch):
+    x, y = wave(rng, 50)
+    seen = []
+
+    def recorded(*arguments, **options):
+        seen.append(np.asarray(arguments[4]))
+        return fit(*arguments, **options)
+
+    monkeypatch.setattr("vst.boosting.fit", recorded)
+    program, fits = boosted(key, x, y, n_trees=3, replicas=2, steps=300)
+    np.testing.assert_array_equal(seen[0], np.stack([y, y]))
+    for t in (1, 2):
+        draws = stack_trees(fits[:t])
+        for replica in range(2):
+            members = jax.tree.map(lambda a, r=replica: a[r : r + 1], draws)
+            ensemble = draw_ensemble(
+                jax.random.key(t), program.shape, 5.0, members, x, y,
+                n_draws=400, prior_sigma_alpha=3.0, prior_sigma_beta=1.0,
+            )  # fmt: skip
+            functions = map_rows(mean_functions, ensemble, x)
+            deviation = (y - seen[t][replica] - functions.mean(axis=0)) / functions.std(axis=0)
+            # The sum of trees that was subtracted is one of the posterior's functions, not their mean.
+            assert 0.05 < np.sqrt(np.mean(deviation**2)) < 3
+
+
+def test_all_trees_share_one_compilation(rng, key, monkeypatch):
+    traces = []
+    original = inference._train_replica
+
+    def counted(*arguments):
+        traces.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(inference, "_train_replica", counted)
+    jax.clear_caches()
+    boosted(key, *wave(rng, 70), n_trees=4, steps=10)
+    assert len(traces) == 1
+
+
+@pytest.mark.parametrize(
+    ("update", "a", "b"), [("paper", 3 + 50, 1.5 + 20), ("conjugate", 3 + 25, 1.5 + 10)]
+)
+def test_noise_variance_follows_the_stated_inverse_gamma(update, a, b, key):
+    draws = draw_noise_variance(key, np.full(5000, 20.0), 50, 3.0, 1.5, update)
+    assert kstest(np.asarray(draws), invgamma(a, scale=b).cdf).pvalue > 1e-3
+
+
+def test_noise_is_drawn_given_the_residual_of_its_own_trees(rng, key):
+    x, y = wave(rng, 100)
+    program, fits = boosted(key, x, y, n_trees=2, steps=300)
+    draws = draw_ensemble(
+        jax.random.key(1), program.shape, 5.0, stack_trees(fits), x, y,
+        n_draws=4000, prior_sigma_alpha=3.0, prior_sigma_beta=1.0,
+    )  # fmt: skip
+    residual_sum = np.sum((y - map_rows(mean_functions, draws, x)) ** 2, axis=1)
+    variance = np.asarray(draws.noise_scale, float) ** 2
+    uniform = invgamma(3 + 100, scale=1 + residual_sum).cdf(variance)
+    assert kstest(uniform, "uniform").pvalue > 1e-3

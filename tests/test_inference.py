@@ -1,0 +1,239 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+from vst import inference
+from vst.inference import Hyperparameters, Program, Rows, elbo, fit
+from vst.posterior import LowRankGaussian
+from vst.tree import SoftTree, TreeShape
+
+SMALL = Program(TreeShape(2, 1), rank=2, batch_size=32)
+
+
+def data(rng, n=100):
+    x = rng.normal(size=(n, 2)).astype(np.float32)
+    return x, (np.abs(x[:, 0]) + 0.1 * rng.normal(size=n)).astype(np.float32)
+
+
+def trained(key, x, y, rows, steps=60, program=SMALL, **options):
+    return fit(key, program, Hyperparameters(1e-2), x, y, rows, steps=steps, **options)
+
+
+def test_elbo_is_expected_log_likelihood_minus_kl(rng, key, float64):
+    x, y = (a.astype(float) for a in data(rng, 10))
+    program = Program(TreeShape(2, 2, "constant"), rank=1, mc_samples=20_000)
+    p = program.shape.n_params
+    q = LowRankGaussian(
+        jnp.asarray(rng.normal(size=p)), jnp.full(p, 0.1), jnp.asarray(0.1 * rng.normal(size=(p, 1)))
+    )
+    hyper = Hyperparameters(prior_scale=0.7, beta=2.0, kl_weight=0.3)
+    value = elbo(key, q, program, hyper, x, y, n=50)
+
+    covariance = np.asarray(q.covariance())
+    thetas = rng.multivariate_normal(q.mean, covariance, 20_000)
+    likelihood = jax.vmap(lambda t: SoftTree(program.shape, t, 2.0).log_likelihood(x, y).mean())
+    draws = 50 * np.asarray(likelihood(jnp.asarray(thetas)))
+    kl = 0.5 * (
+        (np.trace(covariance) + q.mean @ q.mean) / 0.7**2
+        - p
+        + p * np.log(0.7**2)
+        - np.linalg.slogdet(covariance)[1]
+    )
+    tolerance = 5 * np.sqrt(2) * draws.std() / np.sqrt(len(draws))
+    np.testing.assert_allclose(value, draws.mean() - 0.3 * kl, atol=tolerance)
+
+
+@pytest.mark.parametrize("noise", ["leaf", "shared"])
+def test_elbo_gradients_agree_with_finite_differences(noise, rng, seed, float64):
+    x, y = (jnp.asarray(a, float) for a in data(rng, 8))
+    program = Program(TreeShape(2, 2, "linear", noise), rank=3, mc_samples=2)
+    p = program.shape.n_params
+    q = LowRankGaussian(
+        jnp.asarray(rng.normal(size=p)),
+        jnp.asarray(rng.uniform(0.1, 0.3, p)),
+        jnp.asarray(0.1 * rng.normal(size=(p, 3))),
+    )
+
+    @jax.jit
+    def bound(q):
+        return elbo(jax.random.key(seed), q, program, Hyperparameters(), x, y, 40)
+
+    check_grads(bound, (q,), order=1, modes=["rev"])
+
+
+def test_weights_leave_rows_out_of_the_elbo(rng, key):
+    x, y = data(rng, 12)
+    q = jax.tree.map(lambda a: a[0], trained(key, x, y, Rows.all(12), steps=1).posteriors)
+    weights = jnp.asarray([1.0] * 9 + [0.0] * 3)
+    noise = jax.random.key(1)
+    masked = elbo(noise, q, SMALL, Hyperparameters(), x, y, 9, weights)
+    shorter = elbo(jax.random.key(1), q, SMALL, Hyperparameters(), x[:9], y[:9], 9)
+    np.testing.assert_allclose(masked, shorter, rtol=1e-5)
+
+
+def test_depth_zero_linear_tree_recovers_bayesian_linear_regression(rng, key):
+    noise, prior_scale, n = 0.5, 0.8, 40
+    x = rng.normal(size=(n, 2)).astype(np.float32)
+    y = (x @ [1.0, -0.5] + 0.3 + noise * rng.normal(size=n)).astype(np.float32)
+    x1 = np.c_[x, np.ones(n)].astype(float)
+    covariance = np.linalg.inv(x1.T @ x1 / noise**2 + np.eye(3) / prior_scale**2)
+    mean = covariance @ x1.T @ y / noise**2
+
+    program = Program(TreeShape(2, 0, "linear", noise), rank=3, batch_size=n, mc_samples=256)
+    coarse, fine = (Hyperparameters(rate, prior_scale=prior_scale) for rate in (1e-2, 3e-4))
+    start = fit(key, program, coarse, x, y, Rows.all(n), steps=2000).posteriors
+    again = jax.random.key(1)
+    result = fit(again, program, fine, x, y, Rows.all(n), steps=3000, initial=start)
+    q = jax.tree.map(lambda a: a[0], result.posteriors)
+    spread = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose((q.mean - mean) / spread, 0, atol=0.05)
+    error = (q.covariance() - covariance) / np.outer(spread, spread)
+    np.testing.assert_allclose(error, 0, atol=0.05)
+
+    # At the optimum the bound is tight: it equals the log evidence.
+    marginal = noise**2 * np.eye(n) + prior_scale**2 * x1 @ x1.T
+    evidence = -0.5 * (
+        y @ np.linalg.solve(marginal, y) + np.linalg.slogdet(2 * np.pi * marginal)[1]
+    )
+    np.testing.assert_allclose(result.elbo[0, -1000:].mean() * n, evidence, atol=0.05)
+
+
+def test_training_raises_the_elbo(rng, key):
+    x, y = data(rng)
+    trace = trained(key, x, y, Rows.all(100), steps=1500).elbo[0]
+    assert trace[-100:].mean() > trace[:100].mean() + 0.5
+
+
+def test_same_seed_same_fit_to_the_bit(rng, seed):
+    x, y = data(rng)
+    first = trained(jax.random.key(seed), x, y, Rows.all(100, 3))
+    second = trained(jax.random.key(seed), x, y, Rows.all(100, 3))
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_array_equal(a, b)
+    other = trained(jax.random.key(seed + 1), x, y, Rows.all(100, 3))
+    assert not np.array_equal(first.posteriors.mean, other.posteriors.mean)
+
+
+def test_replicas_start_from_different_values(rng, key):
+    x, y = data(rng)
+    means = np.asarray(trained(key, x, y, Rows.all(100, 3)).posteriors.mean)
+    assert not np.allclose(means[0], means[1])
+    assert not np.allclose(means[1], means[2])
+
+
+def test_a_replica_sees_its_own_rows_only(rng, seed):
+    x, y = data(rng)
+    subsets = [np.arange(60), np.arange(40, 90)]
+    before = trained(jax.random.key(seed), x, y, Rows.of(subsets))
+    y_changed = y.copy()
+    y_changed[90:] = 1e3
+    y_changed[:40] += 1
+    after = trained(jax.random.key(seed), x, y_changed, Rows.of(subsets))
+    np.testing.assert_array_equal(before.posteriors.mean[1], after.posteriors.mean[1])
+    assert not np.array_equal(before.posteriors.mean[0], after.posteriors.mean[0])
+
+
+def test_padding_rows_do_not_count_in_whole_data_steps(rng, seed):
+    x, y = data(rng, 30)
+    subsets = [np.arange(30), np.arange(20)]
+    padded = trained(jax.random.key(seed), x, y, Rows.of(subsets)).posteriors
+    changed = y.copy()
+    changed[20:] = 7
+    again = trained(jax.random.key(seed), x, changed, Rows.of(subsets)).posteriors
+    np.testing.assert_array_equal(padded.mean[1], again.mean[1])
+
+
+def test_targets_may_differ_between_replicas(rng, seed):
+    x, y = data(rng)
+    shared = trained(jax.random.key(seed), x, y, Rows.all(100, 2)).posteriors
+    own = trained(jax.random.key(seed), x, np.stack([y, -y]), Rows.all(100, 2)).posteriors
+    np.testing.assert_allclose(shared.mean[0], own.mean[0], rtol=1e-4, atol=1e-5)
+    assert not np.allclose(shared.mean[1], own.mean[1], atol=1e-3)
+
+
+def test_hyperparameters_may_differ_between_replicas(rng, seed):
+    x, y = data(rng)
+    rates = np.array([1e-2, 1e-3], np.float32)
+    both = fit(
+        jax.random.key(seed), SMALL, Hyperparameters(rates), x, y, Rows.all(100, 2), steps=60
+    )
+    slow = fit(
+        jax.random.key(seed), SMALL, Hyperparameters(1e-3), x, y, Rows.all(100, 2), steps=60
+    )
+    np.testing.assert_allclose(
+        both.posteriors.mean[1], slow.posteriors.mean[1], rtol=1e-4, atol=1e-5
+    )
+    assert not np.allclose(both.posteriors.mean[0], slow.posteriors.mean[0], atol=1e-3)
+
+
+def test_the_number_of_devices_does_not_change_the_fit(rng, seed, monkeypatch):
+    x, y = data(rng)
+    assert jax.local_device_count() == 2
+    divided = trained(jax.random.key(seed), x, y, Rows.all(100, 3))
+    monkeypatch.setattr(jax, "local_device_count", lambda: 1)
+    alone = trained(jax.random.key(seed), x, y, Rows.all(100, 3))
+    np.testing.assert_allclose(divided.posteriors.mean, alone.posteriors.mean, atol=1e-4)
+
+
+def test_one_compilation_serves_any_steps_seed_and_hyperparameters(rng, monkeypatch):
+    traces = []
+    original = inference._train_replica
+
+    def counted(*arguments):
+        traces.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(inference, "_train_replica", counted)
+    jax.clear_caches()
+    x, y = data(rng)
+    for seed, steps, rate in [(0, 10, 1e-3), (1, 300, 1e-2), (2, 7, 1e-4)]:
+        hyper = Hyperparameters(rate, beta=1.0 + seed, prior_scale=0.5, kl_weight=0.1 * seed)
+        fit(jax.random.key(seed), SMALL, hyper, x + seed, y, Rows.all(100), steps=steps)
+    assert len(traces) == 1
+    fit(jax.random.key(0), SMALL, Hyperparameters(), x[:90], y[:90], Rows.all(90), steps=5)
+    assert len(traces) == 2
+
+
+def test_a_warm_start_continues_from_the_given_posterior(rng, key):
+    x, y = data(rng)
+    first = trained(key, x, y, Rows.all(100), steps=800)
+    warm = fit(
+        jax.random.key(1), SMALL, Hyperparameters(1e-4), x, y, Rows.all(100), steps=50,
+        initial=first.posteriors,
+    )  # fmt: skip
+    assert warm.elbo[0].mean() > first.elbo[0, -100:].mean() - 0.1
+
+
+def test_a_diverging_replica_is_reported_and_leaves_the_others_alone(rng, key):
+    x, y = data(rng)
+    rates = np.array([1e-2, 1e4], np.float32)
+    with jax.debug_nans(False):
+        result = fit(key, SMALL, Hyperparameters(rates), x, y, Rows.all(100, 2), steps=300)
+    assert np.isfinite(result.elbo[0]).all()
+    assert not np.isfinite(result.elbo[1]).all()
+    with pytest.raises(FloatingPointError, match=r"diverged.*Lower learning_rate"):
+        inference.require_convergence(result, 1e4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": -1}, "rank must lie between 0 and the number of parameters, 15"),
+        ({"rank": 16}, "rank must lie between 0 and the number of parameters, 15"),
+        ({"batch_size": 0}, "at least 1"),
+        ({"mc_samples": 0}, "at least 1"),
+    ],
+)
+def test_bad_programs_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Program(TreeShape(2, 1), **options)
+
+
+def test_progress_is_shown_on_request(rng, key, capsys):
+    x, y = data(rng)
+    trained(key, x, y, Rows.all(100))
+    assert capsys.readouterr().err == ""
+    trained(jax.random.key(1), x, y, Rows.all(100), progress="VST")
+    assert "60/60" in capsys.readouterr().err
