@@ -6,8 +6,9 @@ from scipy.stats import invgamma, kstest
 
 from vst import inference
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
-from vst.inference import Hyperparameters, Program, Rows, fit
+from vst.inference import Hyperparameters, Program, fit
 from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
+from vst.rows import Rows
 from vst.tree import TreeShape
 
 HYPER = Hyperparameters(learning_rate=1e-2)

@@ -5,8 +5,9 @@ import pytest
 from jax.test_util import check_grads
 
 from vst import inference
-from vst.inference import Hyperparameters, Program, Rows, elbo, fit
+from vst.inference import Hyperparameters, Program, elbo, fit
 from vst.posterior import LowRankGaussian
+from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
 
 SMALL = Program(TreeShape(2, 1), rank=2, batch_size=32)
@@ -15,6 +16,10 @@ SMALL = Program(TreeShape(2, 1), rank=2, batch_size=32)
 def data(rng, n=100):
     x = rng.normal(size=(n, 2)).astype(np.float32)
     return x, (np.abs(x[:, 0]) + 0.1 * rng.normal(size=n)).astype(np.float32)
+
+
+def noise(key, program):
+    return jax.random.normal(key, (program.mc_samples, program.shape.n_params + program.rank))
 
 
 def trained(key, x, y, rows, steps=60, program=SMALL, **options):
@@ -26,10 +31,12 @@ def test_elbo_is_expected_log_likelihood_minus_kl(rng, key, float64):
     program = Program(TreeShape(2, 2, "constant"), rank=1, mc_samples=20_000)
     p = program.shape.n_params
     q = LowRankGaussian(
-        jnp.asarray(rng.normal(size=p)), jnp.full(p, 0.1), jnp.asarray(0.1 * rng.normal(size=(p, 1)))
+        jnp.asarray(rng.normal(size=p)),
+        jnp.full(p, 0.1),
+        jnp.asarray(0.1 * rng.normal(size=(p, 1))),
     )
     hyper = Hyperparameters(prior_scale=0.7, beta=2.0, kl_weight=0.3)
-    value = elbo(key, q, program, hyper, x, y, n=50)
+    value = elbo(noise(key, program), q, program.shape, hyper, x, y, n=50)
 
     covariance = np.asarray(q.covariance())
     thetas = rng.multivariate_normal(q.mean, covariance, 20_000)
@@ -45,10 +52,10 @@ def test_elbo_is_expected_log_likelihood_minus_kl(rng, key, float64):
     np.testing.assert_allclose(value, draws.mean() - 0.3 * kl, atol=tolerance)
 
 
-@pytest.mark.parametrize("noise", ["leaf", "shared"])
-def test_elbo_gradients_agree_with_finite_differences(noise, rng, seed, float64):
+@pytest.mark.parametrize("kind", ["leaf", "shared"])
+def test_elbo_gradients_agree_with_finite_differences(kind, rng, seed, float64):
     x, y = (jnp.asarray(a, float) for a in data(rng, 8))
-    program = Program(TreeShape(2, 2, "linear", noise), rank=3, mc_samples=2)
+    program = Program(TreeShape(2, 2, "linear", kind), rank=3, mc_samples=2)
     p = program.shape.n_params
     q = LowRankGaussian(
         jnp.asarray(rng.normal(size=p)),
@@ -58,7 +65,8 @@ def test_elbo_gradients_agree_with_finite_differences(noise, rng, seed, float64)
 
     @jax.jit
     def bound(q):
-        return elbo(jax.random.key(seed), q, program, Hyperparameters(), x, y, 40)
+        draws = noise(jax.random.key(seed), program)
+        return elbo(draws, q, program.shape, Hyperparameters(), x, y, 40)
 
     check_grads(bound, (q,), order=1, modes=["rev"])
 
@@ -67,21 +75,21 @@ def test_weights_leave_rows_out_of_the_elbo(rng, key):
     x, y = data(rng, 12)
     q = jax.tree.map(lambda a: a[0], trained(key, x, y, Rows.all(12), steps=1).posteriors)
     weights = jnp.asarray([1.0] * 9 + [0.0] * 3)
-    noise = jax.random.key(1)
-    masked = elbo(noise, q, SMALL, Hyperparameters(), x, y, 9, weights)
-    shorter = elbo(jax.random.key(1), q, SMALL, Hyperparameters(), x[:9], y[:9], 9)
+    draws = noise(jax.random.key(1), SMALL)
+    masked = elbo(draws, q, SMALL.shape, Hyperparameters(), x, y, 9, weights)
+    shorter = elbo(draws, q, SMALL.shape, Hyperparameters(), x[:9], y[:9], 9)
     np.testing.assert_allclose(masked, shorter, rtol=1e-5)
 
 
 def test_depth_zero_linear_tree_recovers_bayesian_linear_regression(rng, key):
-    noise, prior_scale, n = 0.5, 0.8, 40
+    known_noise, prior_scale, n = 0.5, 0.8, 40
     x = rng.normal(size=(n, 2)).astype(np.float32)
-    y = (x @ [1.0, -0.5] + 0.3 + noise * rng.normal(size=n)).astype(np.float32)
+    y = (x @ [1.0, -0.5] + 0.3 + known_noise * rng.normal(size=n)).astype(np.float32)
     x1 = np.c_[x, np.ones(n)].astype(float)
-    covariance = np.linalg.inv(x1.T @ x1 / noise**2 + np.eye(3) / prior_scale**2)
-    mean = covariance @ x1.T @ y / noise**2
+    covariance = np.linalg.inv(x1.T @ x1 / known_noise**2 + np.eye(3) / prior_scale**2)
+    mean = covariance @ x1.T @ y / known_noise**2
 
-    program = Program(TreeShape(2, 0, "linear", noise), rank=3, batch_size=n, mc_samples=256)
+    program = Program(TreeShape(2, 0, "linear", known_noise), rank=3, batch_size=n, mc_samples=256)
     coarse, fine = (Hyperparameters(rate, prior_scale=prior_scale) for rate in (1e-2, 3e-4))
     start = fit(key, program, coarse, x, y, Rows.all(n), steps=2000).posteriors
     again = jax.random.key(1)
@@ -93,7 +101,7 @@ def test_depth_zero_linear_tree_recovers_bayesian_linear_regression(rng, key):
     np.testing.assert_allclose(error, 0, atol=0.05)
 
     # At the optimum the bound is tight: it equals the log evidence.
-    marginal = noise**2 * np.eye(n) + prior_scale**2 * x1 @ x1.T
+    marginal = known_noise**2 * np.eye(n) + prior_scale**2 * x1 @ x1.T
     evidence = -0.5 * (
         y @ np.linalg.solve(marginal, y) + np.linalg.slogdet(2 * np.pi * marginal)[1]
     )
@@ -159,9 +167,7 @@ def test_hyperparameters_may_differ_between_replicas(rng, seed):
     both = fit(
         jax.random.key(seed), SMALL, Hyperparameters(rates), x, y, Rows.all(100, 2), steps=60
     )
-    slow = fit(
-        jax.random.key(seed), SMALL, Hyperparameters(1e-3), x, y, Rows.all(100, 2), steps=60
-    )
+    slow = fit(jax.random.key(seed), SMALL, Hyperparameters(1e-3), x, y, Rows.all(100, 2), steps=60)
     np.testing.assert_allclose(
         both.posteriors.mean[1], slow.posteriors.mean[1], rtol=1e-4, atol=1e-5
     )

@@ -1,5 +1,6 @@
 """Variational boosted soft trees: calibrated uncertainty for tabular regression."""
 
+from vst.data import load_dataset, load_table
 from vst.estimators import VSGBMRegressor, VSTRegressor
 from vst.posterior import LowRankGaussian
 from vst.predictive import PredictiveDistribution
@@ -14,6 +15,8 @@ __all__ = [
     "VSGBMRegressor",
     "VSTRegressor",
     "configure",
+    "load_dataset",
+    "load_table",
 ]
 
 __version__ = "0.1.0"

@@ -5,7 +5,7 @@ of its own, a parameter like the others (the paper does not say which likelihood
 dropped once the tree is fitted, and the ensemble's noise is drawn from its inverse-Gamma posterior.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -14,9 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vst.inference import Fit, Hyperparameters, Program, Rows, fit
+from vst.arrays import AnyArray
+from vst.inference import Fit, Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
+from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
 
 NoiseUpdate = Literal["paper", "conjugate"]
@@ -34,11 +36,12 @@ class EnsembleDraws:
 
     @property
     def n_draws(self) -> int:
+        """Number of draws."""
         return self.thetas.shape[0]
 
     @property
     def n_components(self) -> int:
-        # Predictions evaluate every leaf of every tree, whatever the mixture's own size.
+        """Leaves of all trees of a draw, which a prediction evaluates."""
         return self.thetas.shape[1] * self.shape.n_leaves
 
     def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
@@ -60,8 +63,8 @@ def fit_ensemble(
     key: PRNGKeyArray,
     program: Program,
     hyper: Hyperparameters,
-    x: Float[Array, "n d"],
-    y: Float[Array, " n"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
     rows: Rows,
     *,
     n_trees: int,
@@ -78,13 +81,15 @@ def fit_ensemble(
         One per tree; each holds the posteriors of all replicas.
     """
     x = jnp.asarray(x)
-    y = jnp.broadcast_to(jnp.asarray(y, x.dtype), (len(rows.count), len(x)))
+    y = jnp.broadcast_to(jnp.asarray(y, x.dtype), (len(rows.counts), len(x)))
     residual, fits = y, []
     for tree in range(n_trees):
         label = progress and f"{progress} tree {tree + 1}/{n_trees}"
         tree_key = jax.random.fold_in(key, tree)
         fits.append(fit(tree_key, program, hyper, x, residual, rows, steps=steps, progress=label))
-        residual = y - _draw_sum(jax.random.fold_in(tree_key, 1), program.shape, hyper.beta, fits, x)
+        residual = y - _draw_sum(
+            jax.random.fold_in(tree_key, 1), program.shape, hyper.beta, fits, x
+        )
     return fits
 
 
@@ -96,7 +101,7 @@ def _draw_sum(
     x: Float[Array, "n d"],
 ) -> Float[Array, "replicas n"]:
     """Sum of one draw of each tree so far, for every replica."""
-    total = 0.0
+    total = jnp.zeros((), x.dtype)
     for tree, fitted in enumerate(fits):
         total += _draw_one(jax.random.fold_in(key, tree), shape, beta, fitted.posteriors, x)
     return total
@@ -129,8 +134,8 @@ def draw_ensemble(
     shape: TreeShape,
     beta: float,
     trees: LowRankGaussian,
-    x: Float[np.ndarray, "n d"],
-    y: Float[np.ndarray, " n"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
     *,
     n_draws: int,
     prior_sigma_alpha: float,
@@ -148,13 +153,13 @@ def draw_ensemble(
     """
     tree_key, noise_key = jax.random.split(key)
     thetas = draw_parameters(tree_key, trees, n_draws)
-    beta = jnp.asarray(beta, thetas.dtype)
-    draws = EnsembleDraws(thetas, jnp.zeros(n_draws, thetas.dtype), beta, shape)
+    inverse_temperature = jnp.asarray(beta, thetas.dtype)
+    draws = EnsembleDraws(thetas, jnp.zeros(n_draws), inverse_temperature, shape)
     residual_sum = np.sum(np.square(y - map_rows(mean_functions, draws, x)), axis=1)
     variance = draw_noise_variance(
         noise_key, residual_sum, len(y), prior_sigma_alpha, prior_sigma_beta, noise_update
     )
-    return EnsembleDraws(thetas, jnp.sqrt(variance).astype(thetas.dtype), beta, shape)
+    return replace(draws, noise_scale=jnp.sqrt(variance).astype(thetas.dtype))
 
 
 def draw_noise_variance(

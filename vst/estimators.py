@@ -13,9 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vst import storage
+from vst.arrays import AnyArray
 from vst.boosting import EnsembleDraws, NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
 from vst.data.preparation import Standardiser, TableEncoder
-from vst.inference import Hyperparameters, Program, Rows, fit, require_convergence
+from vst.inference import Hyperparameters, Program, fit, require_convergence
 from vst.posterior import LowRankGaussian
 from vst.predictive import (
     Draws,
@@ -25,6 +26,7 @@ from vst.predictive import (
     map_rows,
     mean_functions,
 )
+from vst.rows import Rows
 from vst.tree import Leaves, Noise, TreeShape
 from vst.validation import (
     Table,
@@ -83,12 +85,11 @@ class _VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
             With fitted attributes that end in an underscore. If fitting fails or is interrupted, the
             estimator is left as it was before.
         """
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             self._fit(X, y)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
         return self
 
@@ -151,7 +152,7 @@ class _VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         return "stacked_posteriors_" in vars(self)
 
     @abstractmethod
-    def _train(self, key: PRNGKeyArray, program: Program, x: Array, y: Array) -> None:
+    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
         """Fit the posteriors to standardised data and keep them."""
 
     @abstractmethod
@@ -181,6 +182,8 @@ class _VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         positive("kl_weight", self.kl_weight, zero_allowed=True)
         for name in ("steps", "batch_size", "mc_samples", "members"):
             count(name, getattr(self, name))
+        for name in ("depth", "rank"):
+            count(name, getattr(self, name), least=0)
 
 
 class VSTRegressor(_VariationalRegressor):
@@ -282,10 +285,12 @@ class VSTRegressor(_VariationalRegressor):
         """The first member's posterior."""
         return self.posteriors_[0]
 
-    def _train(self, key: PRNGKeyArray, program: Program, x: Array, y: Array) -> None:
+    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
         rows = Rows.all(len(x), self.members)
         label = "VST" if self.progress else None
-        result = fit(key, program, self._hyperparameters(), x, y, rows, steps=self.steps, progress=label)
+        result = fit(
+            key, program, self._hyperparameters(), x, y, rows, steps=self.steps, progress=label
+        )
         require_convergence(result, self.learning_rate)
         self.elbo_ = result.elbo
         self.stacked_posteriors_ = result.posteriors
@@ -393,7 +398,7 @@ class VSGBMRegressor(_VariationalRegressor):
         positive("prior_sigma_beta", self.prior_sigma_beta)
         one_of("noise_update", self.noise_update, ("paper", "conjugate"))
 
-    def _train(self, key: PRNGKeyArray, program: Program, x: Array, y: Array) -> None:
+    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
         tree_key, draw_key = jax.random.split(key)
         fits = fit_ensemble(
             tree_key,
@@ -439,7 +444,9 @@ class VSGBMRegressor(_VariationalRegressor):
         return self._ensemble(thetas, jnp.zeros(n, thetas.dtype))
 
     def _ensemble(self, thetas: Array, noise_scales: Array) -> EnsembleDraws:
-        return EnsembleDraws(thetas, noise_scales, jnp.asarray(self.beta, thetas.dtype), self._shape())
+        return EnsembleDraws(
+            thetas, noise_scales, jnp.asarray(self.beta, thetas.dtype), self._shape()
+        )
 
 
 def _unstack(posteriors: LowRankGaussian) -> list[LowRankGaussian]:

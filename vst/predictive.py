@@ -16,6 +16,7 @@ import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from vst.arrays import AnyArray
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree, TreeShape, normal_log_prob
 
@@ -40,23 +41,27 @@ class Mixture(NamedTuple):
 class Moments(NamedTuple):
     """Mean and the two parts of the variance, whose sum is the mixture's variance."""
 
-    mean: Float[Array, " n"]
-    epistemic_var: Float[Array, " n"]  #: variance over draws of the mean
-    aleatoric_var: Float[Array, " n"]  #: mean over draws of the variance
+    mean: Float[np.ndarray, " n"]
+    epistemic_var: Float[np.ndarray, " n"]  #: variance over draws of the mean
+    aleatoric_var: Float[np.ndarray, " n"]  #: mean over draws of the variance
 
 
 class Draws(Protocol):
     """Posterior draws that can predict: of single trees here, of ensembles in ``vst.boosting``."""
 
     @property
-    def n_draws(self) -> int: ...
+    def n_draws(self) -> int:
+        """Number of draws."""
 
     @property
-    def n_components(self) -> int: ...
+    def n_components(self) -> int:
+        """Leaves that a draw evaluates for one row, which sets the memory of a prediction."""
 
-    def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]: ...
+    def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
+        """The function each draw computes."""
 
-    def mixture(self, x: Float[Array, "n d"]) -> Mixture: ...
+    def mixture(self, x: Float[Array, "n d"]) -> Mixture:
+        """The distribution of the target under each draw."""
 
 
 @partial(jax.tree_util.register_dataclass)
@@ -70,10 +75,12 @@ class TreeDraws:
 
     @property
     def n_draws(self) -> int:
+        """Number of draws."""
         return self.thetas.shape[0]
 
     @property
     def n_components(self) -> int:
+        """Leaves of the tree."""
         return self.shape.n_leaves
 
     def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
@@ -213,12 +220,14 @@ class PredictiveDistribution:
             raise ValueError(f"one target per row is needed: {len(self)} rows, targets {y.shape}")
         return ((y - self._shift) / self._scale).astype(self._x.dtype)
 
-    def _by_rows(self, function: Callable, *columns: Array) -> np.ndarray:
+    def _by_rows(self, function: Callable, *columns: AnyArray) -> np.ndarray:
         """Evaluate ``function(draws, x, *columns)`` in blocks of rows; results end in the row axis."""
         return map_rows(function, self._draws, self._x, *columns)
 
 
-def map_rows(function: Callable, draws: Draws, x: Array, *columns: Array) -> np.ndarray:
+def map_rows(
+    function: Callable, draws: Draws, x: Float[AnyArray, "n d"], *columns: AnyArray
+) -> np.ndarray:
     """Evaluate ``function(draws, x, *columns)`` in blocks of rows of a fixed size, in float64."""
     n = len(x)
     most = max(SMALLEST_BLOCK, BLOCK_COMPONENTS // (draws.n_draws * draws.n_components))

@@ -49,7 +49,7 @@ def save(model: Any, path: str | PathLike) -> None:
 def load(cls: type, path: str | PathLike) -> Any:
     """Read an estimator of class ``cls`` back."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         description = json.loads(str(arrays.pop("description")))
     except (BadZipFile, ValueError, KeyError, EOFError) as error:
@@ -81,7 +81,7 @@ def _write(path: Path, arrays: dict[str, Any]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **{name: np.asarray(value) for name, value in arrays.items()})
+            np.savez_compressed(file, allow_pickle=False, **arrays)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

@@ -1,5 +1,6 @@
 """Checks at the door: what a user passes in, and what to do when it cannot be used."""
 
+import math
 import numbers
 import warnings
 from typing import Any
@@ -15,16 +16,16 @@ from vst.data.preparation import TableEncoder
 Table = pd.DataFrame | Float[np.ndarray, "n d"]
 
 
-def count(name: str, value: Any) -> int:
-    """A whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+def count(name: str, value: Any, *, least: int = 1) -> int:
+    """A whole number of at least ``least``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)
 
 
 def positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
     """A finite positive number (or zero where allowed)."""
-    finite = isinstance(value, numbers.Real) and np.isfinite(value)
+    finite = isinstance(value, numbers.Real) and math.isfinite(value)
     if not finite or value < 0 or (value == 0 and not zero_allowed):
         kind = "non-negative" if zero_allowed else "positive"
         raise ValueError(f"{name} must be a {kind} number, got {value!r}")
@@ -85,7 +86,7 @@ def check_new_data(
 
 
 def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Mean and standard deviation of the target; a constant target keeps its scale, with a warning."""
+    """Mean and standard deviation of the target; a constant one has scale 1, and a warning."""
     if np.ptp(y) == 0:
         warnings.warn(
             f"the target is constant ({y[0]:g}): the model can only learn that value", stacklevel=4
@@ -96,8 +97,8 @@ def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
 
 def _numeric(y: Any) -> Any:
     """The target as it came if it is numeric, or an error that says what is wrong with it."""
-    if y is None or np.iscomplexobj(y) or hasattr(y, "toarray"):
-        return y  # scikit-learn's own messages are clear here
+    if y is None or hasattr(y, "toarray"):
+        return y  # scikit-learn's own messages for missing and sparse targets are clear
     values = np.asarray(y)
     if values.dtype.kind in "OUS":
         try:
@@ -123,6 +124,6 @@ def _require_finite(x: Float[np.ndarray, "n d"], names: list[str]) -> None:
     if bad.any():
         column = int(np.argmax(bad.any(axis=0)))
         raise ValueError(
-            f"X holds NaN or inf in column {names[column]!r} ({int(bad[:, column].sum())} of {len(x)} "
-            f"rows); drop these rows or fill them in, for example with sklearn.impute.SimpleImputer"
+            f"X holds NaN or inf in column {names[column]!r}, in {int(bad[:, column].sum())} of "
+            f"{len(x)} rows: drop them, or fill them in (sklearn.impute.SimpleImputer)"
         )

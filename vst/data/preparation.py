@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-#: Directions with less than this share of the largest variance are rounding noise: whitening drops them.
+#: Directions with less than this share of the largest variance are rounding noise, and dropped.
 WHITENING_TOLERANCE = 1e-8
 
 

@@ -1,0 +1,298 @@
+import os
+import signal
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from models import BOTH, FAST, VSGBM, VST, matrix, name, table
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import vst
+from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor
+
+both = pytest.mark.parametrize("model", BOTH, ids=name)
+
+
+@both
+def test_a_fit_predicts_in_the_targets_own_units(model, rng):
+    x, y = matrix(rng)
+    y = 1000 + 50 * y
+    fitted = clone(model).fit(x, y)
+    mean, std = fitted.predict(x, return_std=True)
+    np.testing.assert_array_equal(mean, fitted.predict(x))
+    assert np.corrcoef(mean, y)[0, 1] > 0.9
+    d = fitted.predict_dist(x)
+    lower, upper = d.interval(0.9)
+    assert ((lower < y) & (y < upper)).mean() > 0.8
+    np.testing.assert_allclose(std**2, d.epistemic_var + d.aleatoric_var)
+    in_standard_units = d.standardised().log_prob((y - y.mean()) / y.std())
+    np.testing.assert_allclose(d.log_prob(y), in_standard_units - np.log(y.std()), rtol=1e-3)
+
+
+@both
+def test_same_seed_same_predictions_to_the_bit(model, rng):
+    x, y = matrix(rng)
+    first, second = (clone(model).fit(x, y).predict(x) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    other = clone(model).set_params(random_state=1).fit(x, y).predict(x)
+    assert not np.array_equal(first, other)
+
+
+@both
+@pytest.mark.parametrize(("scale", "shift"), [(8.0, 0.0), (1.0, 64.0), (2.0**-10, 3.0)])
+def test_scaling_and_shifting_the_target_scales_and_shifts_predictions(model, scale, shift, rng):
+    x, y = matrix(rng)
+    plain = clone(model).fit(x, y).predict_dist(x)
+    moved = clone(model).fit(x, shift + scale * y).predict_dist(x)
+    np.testing.assert_allclose(moved.mean, shift + scale * plain.mean, rtol=1e-3, atol=1e-3 * scale)
+    np.testing.assert_allclose(moved.std, scale * plain.std, rtol=1e-2)
+
+
+@both
+def test_scaling_the_features_changes_nothing(model, rng):
+    x, y = matrix(rng)
+    plain = clone(model).fit(x, y).predict(x)
+    moved = clone(model).fit(x * [8, 0.5, 1024] + [4, 0, -512], y)
+    np.testing.assert_allclose(moved.predict(x * [8, 0.5, 1024] + [4, 0, -512]), plain, atol=1e-2)
+
+
+@both
+def test_sampled_functions_are_coherent_over_rows(model, rng):
+    x, y = matrix(rng)
+    fitted = clone(model).fit(x, y)
+    whole = fitted.sample_functions(x, 5, random_state=3)
+    pieces = [fitted.sample_functions(part, 5, random_state=3) for part in np.array_split(x, 7)]
+    np.testing.assert_allclose(np.hstack(pieces), whole, rtol=1e-5, atol=1e-5)
+    assert whole.shape == (5, 80)
+    assert not np.allclose(whole[0], whole[1])
+    assert not np.allclose(whole, fitted.sample_functions(x, 5, random_state=4))
+
+
+@both
+def test_the_mean_of_many_sampled_functions_is_the_prediction(model, rng):
+    x, y = matrix(rng)
+    fitted = clone(model).fit(x, y)
+    functions = fitted.sample_functions(x, 2000, random_state=1)
+    error = (functions.mean(axis=0) - fitted.predict(x)) / functions.std(axis=0)
+    np.testing.assert_allclose(error, 0, atol=6 / np.sqrt(100))
+
+
+@both
+def test_members_are_mixed(model, rng):
+    x, y = matrix(rng)
+    one = clone(model).fit(x, y)
+    three = clone(model).set_params(members=3).fit(x, y)
+    assert len(one.posteriors_) == 1
+    assert len(three.posteriors_) == 3
+    assert three.elbo_.shape[0] == 3
+    means = [np.asarray(jax.tree.leaves(member)[0]) for member in three.posteriors_]
+    assert not np.allclose(means[0], means[1])
+    assert three.predict_dist(x).epistemic_var.mean() > one.predict_dist(x).epistemic_var.mean()
+
+
+def test_posterior_of_a_vst(rng):
+    x, y = matrix(rng)
+    model = clone(VST).fit(x, y)
+    posterior = model.posterior_
+    assert isinstance(posterior, LowRankGaussian)
+    assert model.n_params_ == 11 * 4
+    assert posterior.mean.shape == posterior.scale.shape == (44,)
+    assert posterior.factor.shape == (44, 2)
+    assert posterior.sample(jax.random.key(0), 3).shape == (3, 44)
+    assert posterior.kl(1.0) > 0
+    assert model.elbo_.shape == (1, 600)
+
+
+def test_posteriors_of_a_vsgbm(rng):
+    x, y = matrix(rng)
+    model = clone(VSGBM).fit(x, y)
+    assert len(model.posterior_) == 2
+    assert model.posterior_[0].factor.shape == (7 * 4 + 1, 2)
+    assert model.elbo_.shape == (1, 2, 600)
+    with pytest.raises(ValueError, match="fit with draws=101"):
+        model.predict_dist(x, n_samples=101)
+
+
+@both
+def test_whitened_inputs_do_not_see_rotations(model, rng):
+    x, y = matrix(rng)
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0] @ np.diag([1, 30, 0.01])
+    whitened = clone(model).set_params(whiten=True).fit(x @ rotation, y)
+    z = whitened.standardiser_(x @ rotation)
+    np.testing.assert_allclose(z.T @ z / len(z), np.eye(3), atol=1e-4)
+    assert whitened.score(x @ rotation, y) > 0.8
+
+
+@both
+def test_collinear_and_constant_columns_fit(model, rng):
+    x, y = matrix(rng)
+    wide = np.c_[x, x[:, 0] + x[:, 1], np.full(len(x), 7.7)]
+    for whiten in (False, True):
+        fitted = clone(model).set_params(whiten=whiten).fit(wide, y)
+        assert np.isfinite(fitted.predict(wide)).all()
+        assert fitted.score(wide, y) > 0.8
+
+
+@both
+def test_categorical_columns_become_one_hot(model, rng):
+    x, y = table(rng)
+    fitted = clone(model).fit(x, y)
+    assert fitted.encoder_.feature_names == [
+        "size", "town=north", "town=south", "kind=a", "kind=b", "kind=c",
+    ]  # fmt: skip
+    assert fitted.score(x, y) > 0.9
+    unseen = x.assign(town="east")
+    with pytest.warns(UserWarning, match=r"column 'town'.*did not have.*east"):
+        predicted = fitted.predict(unseen)
+    assert np.isfinite(predicted).all()
+
+
+def test_column_order_must_be_the_training_tables(rng):
+    x, y = table(rng)
+    model = clone(VST).fit(x, y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(x[["town", "size", "kind"]])
+    with pytest.raises(
+        ValueError, match="predict on a DataFrame with the columns size, town, kind"
+    ):
+        model.predict(np.zeros((2, 3)))
+
+
+@both
+def test_two_rows_are_enough(model):
+    fitted = clone(model).fit([[0.0], [1.0]], [0.0, 1.0])
+    assert np.isfinite(fitted.predict([[0.5]])).all()
+
+
+@both
+def test_a_constant_target_fits_with_a_warning(model, rng):
+    x, _ = matrix(rng)
+    with pytest.warns(UserWarning, match="target is constant"):
+        fitted = clone(model).fit(x, np.full(80, 42.0))
+    np.testing.assert_allclose(fitted.predict(x), 42, atol=0.2)
+
+
+def test_depth_zero_is_one_leaf(rng):
+    x, y = matrix(rng)
+    linear = clone(VST).set_params(depth=0).fit(x, y)
+    constant = clone(VST).set_params(depth=0, leaves="constant").fit(x, y)
+    assert constant.n_params_ == 2
+    assert np.ptp(constant.predict(x)) < 1e-3 < np.ptp(linear.predict(x))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": -1}, "depth must be a whole number of at least 0"),
+        ({"depth": 1.5}, "depth must be a whole number"),
+        ({"leaves": "cubic"}, "leaves must be"),
+        ({"rank": 10_000}, "rank must lie between 0 and the number of parameters, 44"),
+        ({"beta": 0.0}, "beta must be a positive number"),
+        ({"beta": "high"}, "beta must be a positive number"),
+        ({"prior_scale": -1.0}, "prior_scale must be a positive number"),
+        ({"learning_rate": np.nan}, "learning_rate must be a positive number"),
+        ({"kl_weight": -0.1}, "kl_weight must be a non-negative number"),
+        ({"steps": 0}, "steps must be a whole number of at least 1"),
+        ({"members": 0}, "members must be a whole number of at least 1"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_named(options, message, rng):
+    with pytest.raises(ValueError, match=message):
+        VSTRegressor(**FAST | options).fit(*matrix(rng))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_trees": 0}, "n_trees must be"),
+        ({"prior_sigma_alpha": 0}, "prior_sigma_alpha must be"),
+        ({"noise_update": "exact"}, "noise_update must be one of 'paper', 'conjugate'"),
+    ],
+)
+def test_bad_boosting_parameters_are_named(options, message, rng):
+    with pytest.raises(ValueError, match=message):
+        VSGBMRegressor(**FAST | options).fit(*matrix(rng))
+
+
+@both
+def test_bad_tables_are_named(model, rng):
+    x, y = matrix(rng)
+    bad = x.copy()
+    bad[3, 1] = np.nan
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    cases = [
+        (bad, y, "column '1'"),
+        (pd.DataFrame(bad, columns=["a", "b", "c"]), y, "column 'b'"),
+        (frame.assign(when=pd.Timestamp("2020-01-01")), y, "column 'when' holds dates"),
+        (frame.assign(town=[None] + ["x"] * 79), y, "column 'town' has 1 missing"),
+        (x, np.where(np.arange(80) == 2, np.inf, y), "y contains infinity"),
+        (x, ["low"] * 80, "y must be numeric.*'low'"),
+        (x[:1], y[:1], "1 sample"),
+        (x[:0], y[:0], "0 sample"),
+        (x[:, :0], y, "0 feature"),
+        (x, y[:5], "inconsistent numbers of samples"),
+    ]
+    for features, target, message in cases:
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(features, target)
+    fitted = clone(model).set_params(steps=5).fit(x, y)
+    with pytest.raises(ValueError, match=r"2 features, but .* is expecting 3"):
+        fitted.predict(x[:, :2])
+    with pytest.raises(ValueError, match="column '1'"):
+        fitted.predict(bad)
+    with pytest.raises(ValueError, match="n_samples must be"):
+        fitted.predict_dist(x, n_samples=0)
+
+
+@both
+def test_a_diverging_fit_raises_with_advice(model, rng):
+    x, y = matrix(rng)
+    with jax.debug_nans(False), pytest.raises(FloatingPointError, match="Lower learning_rate"):
+        clone(model).set_params(learning_rate=1e5).fit(x, y)
+
+
+@both
+def test_an_interrupt_leaves_no_half_fitted_estimator(model, rng, monkeypatch):
+    x, y = matrix(rng)
+    fresh = clone(model)
+    fitted = clone(model).fit(x, y)
+    before = fitted.predict(x)
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vst.inference._train", interrupted)
+    for estimator in (fresh, fitted):
+        with pytest.raises(KeyboardInterrupt):
+            estimator.fit(x[:, :2], y)
+    np.testing.assert_array_equal(fitted.predict(x), before)
+    with pytest.raises(NotFittedError):
+        fresh.predict(x)
+    assert not hasattr(fresh, "n_features_in_")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_control_c_stops_a_long_fit():
+    code = (
+        "import numpy as np, vst\n"
+        "x = np.linspace(0, 1, 50)[:, None]\n"
+        "vst.VSTRegressor(steps=10**8, progress=True).fit(x, x[:, 0])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert process.stderr is not None
+    while "nats/row" not in process.stderr.read(40):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in process.communicate(timeout=60)[1]
+
+
+def test_public_names():
+    assert {"VSTRegressor", "VSGBMRegressor", "LowRankGaussian"} <= set(vst.__all__)
+    assert all(hasattr(vst, exported) for exported in vst.__all__)

@@ -1,0 +1,1 @@
+"""Tables and figures of the book; the only part of the package that draws."""
