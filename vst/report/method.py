@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,7 +13,11 @@ from vst.data.synthetic import Curve
 from vst.estimators import VSTRegressor
 from vst.posterior import LowRankGaussian
 from vst.report.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, styled
+from vst.report.tables import MarkdownTable
 from vst.tree import SoftTree
+
+#: Small text needs darker shades than lines do.
+TEXT = {BLUE: BLUE, ORANGE: "#8F6200"}
 
 
 @styled
@@ -26,7 +31,7 @@ def standard_and_bayesian_tree(model: VSTRegressor) -> Figure:
         np.asarray(part)[: 2 * len(names)].reshape(-1, 2)
         for part in (model.posterior_.mean, np.sqrt(np.diag(model.posterior_.covariance())))
     )
-    figure, axes = plt.subplots(1, 2, figsize=(9.2, 4.0))
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.9))
     for axis, title in zip(axes, ("Soft tree", "Bayesian soft tree"), strict=True):
         axis.set(xlim=(-0.5, shape.n_leaves - 0.5), ylim=(-0.75, shape.depth + 0.45), title=title)
         axis.axis("off")
@@ -35,9 +40,12 @@ def standard_and_bayesian_tree(model: VSTRegressor) -> Figure:
         colour = BLUE if i < shape.n_nodes else ORANGE
         for axis in axes:
             _box(axis, x, y, colour)
-            axis.text(x, y + 0.29, names[i], ha="center", va="bottom", fontsize=8, color=colour)
+            axis.text(
+                x, y + 0.29, names[i], ha="center", va="bottom", fontsize=8.5, color=TEXT[colour],
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+            )  # fmt: skip
         text = "\n".join(f"{s} = {v:+.2f}" for s, v in zip("wb", means[i], strict=True))
-        axes[0].text(x, y, text, ha="center", va="center", fontsize=8)
+        axes[0].text(x, y, text, ha="center", va="center", fontsize=8.5)
         _densities(axes[1], x, y, means[i], deviations[i], colour)
     return figure
 
@@ -83,7 +91,7 @@ def _densities(
             across, base, base + 0.36 * density / density.max(), color=colour, alpha=0.35
         )
         axis.plot(across, base + 0.36 * density / density.max(), color=colour, lw=0.9)
-        axis.text(centre, base - 0.015, "wb"[i], ha="center", va="top", fontsize=6.5, color="0.3")
+        axis.text(centre, base - 0.015, "wb"[i], ha="center", va="top", fontsize=7.5, color="0.3")
 
 
 @styled
@@ -156,6 +164,26 @@ def correlations(posteriors: dict[str, LowRankGaussian]) -> Figure:
         axis.set(title=title, xticks=[], yticks=[])
     figure.colorbar(image, ax=axes, shrink=0.8, label="correlation")
     return figure
+
+
+def rank_table(models: dict[str, VSTRegressor], curve: Curve, last: int = 500) -> MarkdownTable:
+    """What a richer posterior changes: the bound, and the epistemic spread in and out of the data."""
+    outside = curve.grid[np.abs(curve.grid[:, 0]) > np.abs(curve.x).max() + 0.5]
+
+    def spread(model: VSTRegressor, rows: Float[np.ndarray, "n 1"]) -> str:
+        return f"{np.sqrt(model.predict_dist(rows).epistemic_var.mean()):.3f}"
+
+    return MarkdownTable(
+        pd.DataFrame(
+            {
+                "posterior": title,
+                f"ELBO, last {last} steps (nats per row)": f"{model.elbo_[0, -last:].mean():.3f}",
+                "epistemic std inside the data": spread(model, curve.x),
+                "epistemic std outside": spread(model, outside),
+            }
+            for title, model in models.items()
+        )
+    )
 
 
 def dense_kl(posterior: LowRankGaussian, prior_scale: float) -> float:
