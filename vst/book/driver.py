@@ -91,5 +91,6 @@ def build_html(source: Path, output: Path) -> Path:
     environment = os.environ | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment)
     if result.returncode:
-        raise UserError(f"jupyter-book failed:\n{result.stdout}\n{result.stderr}")
+        # Sphinx reports its progress on one stream and what is wrong on the other.
+        raise UserError(f"jupyter-book failed:\n{result.stderr or result.stdout}")
     return output / "html" / "index.html"
