@@ -28,9 +28,9 @@ def boosted(key, x, y, n_trees, replicas=1, depth=1, steps=1200):
 
 def test_boosting_lowers_the_training_error_tree_by_tree(rng, key):
     x, y = wave(rng)
-    program, fits = boosted(key, x, y, n_trees=4)
+    program, fits = boosted(key, x, y, n_trees=3)
     errors = []
-    for used in range(1, 5):
+    for used in range(1, 4):
         draws = draw_ensemble(
             jax.random.key(used), program.shape, 5.0, stack_trees(fits[:used]), x, y,
             n_draws=50, prior_sigma_alpha=3.0, prior_sigma_beta=1.0,

@@ -73,7 +73,8 @@ def fit_ensemble(
 ) -> list[Fit]:
     """Fit one tree after the other, each to the residual of a fresh draw of all trees before it.
 
-    Replicas boost side by side: every tree of every replica runs in one compiled program.
+    Replicas boost side by side: every tree of every replica runs in one compiled program. ``key`` is
+    one key, or one per replica.
 
     Returns
     -------
@@ -83,18 +84,21 @@ def fit_ensemble(
     x = jnp.asarray(x)
     y = jnp.broadcast_to(jnp.asarray(y, x.dtype), (len(rows.counts), len(x)))
     residual, fits = y, []
+    keys = key if key.ndim else jax.random.split(key, len(y))
     for tree in range(n_trees):
         label = progress and f"{progress} tree {tree + 1}/{n_trees}"
-        tree_key = jax.random.fold_in(key, tree)
-        fits.append(fit(tree_key, program, hyper, x, residual, rows, steps=steps, progress=label))
-        residual = y - _draw_sum(
-            jax.random.fold_in(tree_key, 1), program.shape, hyper.beta, fits, x
-        )
+        tree_keys = _fold_in(keys, 2 * tree)
+        fits.append(fit(tree_keys, program, hyper, x, residual, rows, steps=steps, progress=label))
+        draw_keys = _fold_in(keys, 2 * tree + 1)
+        residual = y - _draw_sum(draw_keys, program.shape, hyper.beta, fits, x)
     return fits
 
 
+_fold_in = jax.jit(jax.vmap(jax.random.fold_in, in_axes=(0, None)))
+
+
 def _draw_sum(
-    key: PRNGKeyArray,
+    keys: PRNGKeyArray,
     shape: TreeShape,
     beta: float | Float[Array, "*replicas"],
     fits: list[Fit],
@@ -103,25 +107,23 @@ def _draw_sum(
     """Sum of one draw of each tree so far, for every replica."""
     total = jnp.zeros((), x.dtype)
     for tree, fitted in enumerate(fits):
-        total += _draw_one(jax.random.fold_in(key, tree), shape, beta, fitted.posteriors, x)
+        total += _draw_one(_fold_in(keys, tree), shape, beta, fitted.posteriors, x)
     return total
 
 
 @partial(jax.jit, static_argnames="shape")
 def _draw_one(
-    key: PRNGKeyArray,
+    keys: PRNGKeyArray,
     shape: TreeShape,
     beta: float | Float[Array, "*replicas"],
     posteriors: LowRankGaussian,
     x: Float[Array, "n d"],
 ) -> Float[Array, "replicas n"]:
-    replicas = posteriors.mean.shape[0]
 
     def one(key: PRNGKeyArray, posterior: LowRankGaussian, beta: Array) -> Float[Array, " n"]:
         return SoftTree(shape, posterior.sample(key, 1)[0], beta).mean(x)
 
-    betas = jnp.broadcast_to(beta, replicas)
-    return jax.vmap(one)(jax.random.split(key, replicas), posteriors, betas)
+    return jax.vmap(one)(keys, posteriors, jnp.broadcast_to(beta, len(keys)))
 
 
 def stack_trees(fits: list[Fit]) -> LowRankGaussian:

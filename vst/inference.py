@@ -132,7 +132,8 @@ def fit(
     Parameters
     ----------
     key
-        Random key; each replica derives its own.
+        Random key, from which each replica derives its own; or one key per replica, which makes a
+        replica's fit the same whichever others run beside it.
     program, hyper
         Static and traced settings.
     x
@@ -167,11 +168,11 @@ def fit(
 
     x = jnp.asarray(x)
     y = jnp.asarray(y, x.dtype)
-    init_key, train_key = jax.random.split(key)
+    init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
-        initial = _initialise(jax.random.split(init_key, replicas), program, x.dtype)
+        initial = _initialise(init_keys, program, x.dtype)
     state = jax.tree.map(each, _start(initial))
-    keys = each(jax.random.split(train_key, replicas))
+    keys = each(train_keys)
     hyper = jax.tree.map(lambda a: each(jnp.broadcast_to(jnp.asarray(a, x.dtype), replicas)), hyper)
     data = shared(x), each(y) if y.ndim == 2 else shared(y), jax.tree.map(each, rows)
 
@@ -199,6 +200,12 @@ def require_convergence(result: Fit, learning_rate: float) -> None:
             f"training diverged: the ELBO was no longer finite at step {int(np.argmin(finite))}. "
             f"Lower learning_rate (now {learning_rate}), beta or prior_scale, or raise mc_samples"
         )
+
+
+@jax.jit
+def _split_keys(keys: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """Two new keys from each key."""
+    return jax.vmap(lambda key: tuple(jax.random.split(key)))(keys)
 
 
 @partial(jax.jit, static_argnames=("program", "dtype"))
