@@ -1,6 +1,5 @@
 """What the benchmarks share: timing, the machine's description, and the table of results."""
 
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import jax
 import pandas as pd
 
 import vst
+from vst.runtime import available_cores
 
 RESULTS = Path(__file__).with_name("results.csv")
 
@@ -57,8 +57,7 @@ def machine() -> str:
     if cpuinfo.exists():
         names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
         model = names[0].split(":", 1)[1].strip() if names else model
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{model}; {cores} cores; jax {jax.__version__}; vst {vst.__version__}"
+    return f"{model}; {available_cores()} cores; jax {jax.__version__}; vst {vst.__version__}"
 
 
 def _holds(value: float, target: str) -> str:

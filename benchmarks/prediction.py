@@ -23,11 +23,13 @@ def main() -> None:
     def forward(theta: jax.Array, x: jax.Array) -> jax.Array:
         return SoftTree(SHAPE, theta, 5.0).mean(x)
 
+    separate, on_device = list(thetas), jax.numpy.asarray(x)
+
     def predicted() -> PredictiveDistribution:
         return PredictiveDistribution(draws, x)
 
     passes, moments, density, interval = best_seconds(
-        lambda: [forward(theta, x) for theta in thetas],
+        lambda: [forward(theta, on_device) for theta in separate],
         lambda: predicted().std,
         lambda: predicted().log_prob(y),
         lambda: predicted().interval(0.9),

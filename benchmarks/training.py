@@ -5,6 +5,7 @@ jitted step written straight from the paper's equations, as one would without th
 the step's bare matrix products in the same compiled, vectorised and divided loop.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -120,7 +121,8 @@ def _paths(depth: int) -> list[tuple[np.ndarray, np.ndarray]]:
 def bare_products() -> Callable[[], object]:
     """STEPS times the forward and the backward matrix product of all folds, and nothing else."""
     outputs = PROGRAM.shape.n_affine
-    mesh = Mesh(np.array(jax.local_devices()), ("replica",))
+    devices = jax.local_devices()[: math.gcd(FOLDS, jax.local_device_count())]
+    mesh = Mesh(np.array(devices), ("replica",))
     rng = np.random.default_rng(0)
     x = jnp.asarray(rng.normal(size=(FOLDS, BATCH, FEATURES + 1)), jnp.float32)
     weights = jnp.asarray(rng.normal(size=(FOLDS, outputs, FEATURES + 1)), jnp.float32)

@@ -5,11 +5,12 @@ import pytest
 from scipy.stats import invgamma, kstest
 
 from vst import inference
+from vst.boosting import _draw_one as draw_one
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.inference import Hyperparameters, Program, fit
 from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
 from vst.rows import Rows
-from vst.tree import TreeShape
+from vst.tree import SoftTree, TreeShape
 
 HYPER = Hyperparameters(learning_rate=1e-2)
 
@@ -59,29 +60,32 @@ def test_one_boosted_tree_and_a_vst_agree_on_a_function_both_can_represent(rng, 
     np.testing.assert_allclose(means[0], np.sign(grid[:, 0]), atol=0.1)
 
 
-def test_residuals_are_those_of_a_fresh_draw_of_all_trees_so_far(rng, key, monkeypatch):
+def test_residuals_are_those_of_a_fresh_draw_of_all_trees_so_far(rng, seed, monkeypatch):
     x, y = wave(rng, 50)
-    seen = []
+    seen, drawn = [], []
 
-    def recorded(*arguments, **options):
+    def recorded_fit(*arguments, **options):
         seen.append(np.asarray(arguments[4]))
         return fit(*arguments, **options)
 
-    monkeypatch.setattr("vst.boosting.fit", recorded)
-    program, fits = boosted(key, x, y, n_trees=3, replicas=2, steps=300)
+    def recorded_draw(*arguments):
+        drawn.append(np.asarray(draw_one(*arguments)))
+        return jnp.asarray(drawn[-1])
+
+    monkeypatch.setattr("vst.boosting.fit", recorded_fit)
+    monkeypatch.setattr("vst.boosting._draw_one", recorded_draw)
+    program, fits = boosted(jax.random.key(seed), x, y, n_trees=3, replicas=2, steps=300)
+    first, again, second = drawn[0], drawn[1], drawn[2]
     np.testing.assert_array_equal(seen[0], np.stack([y, y]))
-    for t in (1, 2):
-        draws = stack_trees(fits[:t])
-        for replica in range(2):
-            members = jax.tree.map(lambda a, r=replica: a[r : r + 1], draws)
-            ensemble = draw_ensemble(
-                jax.random.key(t), program.shape, 5.0, members, x, y,
-                n_draws=400, prior_sigma_alpha=3.0, prior_sigma_beta=1.0,
-            )  # fmt: skip
-            functions = map_rows(mean_functions, ensemble, x)
-            deviation = (y - seen[t][replica] - functions.mean(axis=0)) / functions.std(axis=0)
-            # The sum of trees that was subtracted is one of the posterior's functions, not their mean.
-            assert 0.05 < np.sqrt(np.mean(deviation**2)) < 3
+    np.testing.assert_allclose(seen[1], y - first, atol=1e-6)
+    np.testing.assert_allclose(seen[2], y - again - second, atol=1e-6)
+    # The first tree was drawn anew for the third, and neither draw is the mean function.
+    assert np.abs(first - again).max() > 1e-3
+    means = [
+        SoftTree(program.shape, theta, 5.0).mean(jnp.asarray(x))
+        for theta in fits[0].posteriors.mean
+    ]
+    assert np.abs(first - np.stack(means)).max() > 1e-3
 
 
 def test_all_trees_share_one_compilation(rng, key, monkeypatch):

@@ -256,10 +256,104 @@ def test_bad_tables_are_named(model, rng):
 
 
 @both
+def test_settings_changed_after_a_fit_do_not_change_the_fitted_model(model, rng, tmp_path):
+    x, y = matrix(rng)
+    fitted = clone(model).fit(x, y)
+    before = fitted.predict(x)
+    fitted.set_params(depth=1, beta=50.0, leaves="constant", rank=0, batch_size=1)
+    np.testing.assert_array_equal(fitted.predict(x), before)
+    fitted.save(tmp_path / "model.vst")
+    np.testing.assert_array_equal(type(model).load(tmp_path / "model.vst").predict(x), before)
+
+
+@both
+def test_integers_of_numpy_are_integers(model, rng):
+    x, y = matrix(rng)
+    plain = clone(model).set_params(steps=20).fit(x, y).predict(x)
+    numpy_settings = {"depth": np.int64(2), "rank": np.int32(2), "steps": np.int64(20)}
+    np.testing.assert_array_equal(
+        clone(model).set_params(**numpy_settings).fit(x, y).predict(x), plain
+    )
+
+
+@pytest.mark.parametrize("draws", [7, 150])
+def test_a_vsgbm_predicts_with_all_draws_it_made(draws, rng):
+    x, y = matrix(rng)
+    fitted = clone(VSGBM).set_params(draws=draws, steps=20).fit(x, y)
+    assert (
+        repr(fitted.predict_dist(x)) == f"PredictiveDistribution(80 rows, {draws} posterior draws)"
+    )
+    assert np.isfinite(fitted.score(x, y))
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-30, 1e30, 1e200])
+def test_the_units_of_a_table_do_not_matter(unit, rng):
+    x, y = matrix(rng)
+    plain = clone(VST).set_params(steps=50).fit(x, y).predict(x)
+    scaled = clone(VST).set_params(steps=50).fit(x * unit, y * unit)
+    mean, std = scaled.predict(x * unit, return_std=True)
+    np.testing.assert_allclose(mean / unit, plain, rtol=1e-3, atol=1e-4)
+    assert np.isfinite(std).all()
+
+
+def test_what_is_constant_up_to_rounding_is_constant(rng):
+    x, y = matrix(rng)
+    x[:, 2] = 0.3
+    x[0, 2] = 0.1 + 0.2
+    moved = x.copy()
+    moved[:, 2] = 0.31
+    fitted = clone(VST).set_params(steps=50).fit(x, y)
+    np.testing.assert_allclose(fitted.predict(moved), fitted.predict(x), atol=0.1)
+    with pytest.warns(UserWarning, match="target is constant"):
+        clone(VST).set_params(steps=50).fit(x, x[:, 2])
+
+
+def test_inputs_beyond_all_measure_are_refused(rng):
+    x, y = matrix(rng)
+    fitted = clone(VST).set_params(steps=5).fit(x, y)
+    far = x.copy()
+    far[3, 1] = 1e25
+    with pytest.raises(
+        ValueError, match=r"column '1' lies up to .*is that a code for a missing value"
+    ):
+        fitted.predict(far)
+
+
+def test_odd_columns(rng):
+    x, y = matrix(rng, 40)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    model = clone(VST).set_params(steps=5)
+    numbers = frame.astype({"a": object})
+    assert clone(model).fit(numbers, y).encoder_.feature_names == ["a", "b", "c"]
+    nullable = frame.assign(a=pd.array(range(40), dtype="Int64"), b=frame["b"] > 0)
+    assert clone(model).fit(nullable, y).encoder_.feature_names == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="unique column names|single and all different"):
+        clone(model).fit(frame.set_axis(["a", "a", "c"], axis=1), y)
+    with pytest.raises(ValueError, match="column 'c' holds complex numbers"):
+        clone(model).fit(frame.assign(c=1j), y)
+    with pytest.raises(ValueError, match=r"column 'c' holds .* which is no category"):
+        clone(model).fit(frame.assign(c=[(1, 2)] * 40), y)
+    with pytest.raises(ValueError, match="y must be numeric: turn dates"):
+        clone(model).fit(frame, pd.date_range("2020-01-01", periods=40))
+    by_number = clone(model).fit(frame.set_axis([0, 1, 2], axis=1), y)
+    with pytest.raises(ValueError, match="the table has no column 0"):
+        by_number.predict(frame.set_axis([7, 8, 9], axis=1))
+
+
+@both
 def test_a_diverging_fit_raises_with_advice(model, rng):
     x, y = matrix(rng)
     with jax.debug_nans(False), pytest.raises(FloatingPointError, match="Lower learning_rate"):
         clone(model).set_params(learning_rate=1e5).fit(x, y)
+
+
+@both
+def test_a_fit_whose_last_step_diverges_raises_too(model, rng):
+    x, y = matrix(rng)
+    with jax.debug_nans(False), pytest.raises(FloatingPointError, match="diverged"):
+        clone(model).set_params(
+            learning_rate=1e6, steps=1, **({"n_trees": 1} if model is VSGBM else {})
+        ).fit(x, y)
 
 
 @both

@@ -21,9 +21,9 @@ def test_a_saved_model_predicts_as_before(model, make, rng, tmp_path):
     fitted.save(tmp_path / "model.vst")
     loaded = type(model).load(tmp_path / "model.vst")
     assert loaded.get_params() == fitted.get_params()
-    for d, e in [(fitted.predict_dist(x), loaded.predict_dist(x))]:
-        np.testing.assert_array_equal(d.mean, e.mean)
-        np.testing.assert_array_equal(d.log_prob(y), e.log_prob(y))
+    before, after = fitted.predict_dist(x), loaded.predict_dist(x)
+    np.testing.assert_array_equal(before.mean, after.mean)
+    np.testing.assert_array_equal(before.log_prob(y), after.log_prob(y))
     np.testing.assert_array_equal(fitted.sample_functions(x, 3), loaded.sample_functions(x, 3))
     np.testing.assert_array_equal(fitted.elbo_, loaded.elbo_)
     if isinstance(x, pd.DataFrame):
@@ -40,6 +40,20 @@ def test_the_file_holds_arrays_and_json_and_no_pickle(rng, tmp_path):
         description = json.loads(str(arrays["description"]))
     assert description["format"] == storage.FORMAT
     assert description["model"] == "VSTRegressor"
+
+
+def test_others_may_read_a_saved_model(rng, tmp_path):
+    x, y = matrix(rng)
+    clone(VST).set_params(steps=5).fit(x, y).save(tmp_path / "model.vst")
+    (tmp_path / "plain").write_text("")
+    modes = [(tmp_path / name).stat().st_mode for name in ("model.vst", "plain")]
+    assert modes[0] == modes[1]
+
+
+def test_a_numpy_seed_is_saved_as_it_is(rng, tmp_path):
+    x, y = matrix(rng)
+    clone(VST).set_params(steps=5, random_state=np.int64(3)).fit(x, y).save(tmp_path / "model.vst")
+    assert VSTRegressor.load(tmp_path / "model.vst").random_state == 3
 
 
 def test_estimators_can_be_pickled_too(rng):

@@ -1,192 +1,25 @@
 """The scikit-learn estimators: thin, stateful wrappers of the pure functions below them."""
 
-from abc import ABC, abstractmethod
-from os import PathLike
-from typing import Self
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from vst import storage
 from vst.arrays import AnyArray
 from vst.boosting import EnsembleDraws, NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
-from vst.data.preparation import Standardiser, TableEncoder
-from vst.inference import Hyperparameters, Program, fit, require_convergence
+from vst.inference import Program, fit, require_convergence
 from vst.posterior import LowRankGaussian
-from vst.predictive import (
-    Draws,
-    PredictiveDistribution,
-    TreeDraws,
-    draw_parameters,
-    map_rows,
-    mean_functions,
-)
+from vst.predictive import TreeDraws, draw_parameters
+from vst.regressor import PREDICTION, VariationalRegressor
 from vst.rows import Rows
-from vst.tree import Leaves, Noise, TreeShape
-from vst.validation import (
-    Table,
-    check_new_data,
-    check_training_data,
-    count,
-    one_of,
-    positive,
-    target_units,
-)
+from vst.tree import Leaves
+from vst.validation import count, one_of, positive
+
+#: Posterior draws behind a prediction unless another number is asked for.
+USUAL_DRAWS = 100
 
 
-class _VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
-    """What both models share: preparation of the table, checks, prediction, saving."""
-
-    _noise: Noise
-
-    # Set by the subclasses' signatures.
-    depth: int
-    leaves: Leaves
-    rank: int
-    beta: float
-    prior_scale: float
-    learning_rate: float
-    steps: int
-    batch_size: int
-    mc_samples: int
-    whiten: bool
-    kl_weight: float
-    members: int
-    random_state: int | np.random.RandomState | None
-    progress: bool
-
-    # Set by fit.
-    encoder_: TableEncoder | None
-    standardiser_: Standardiser
-    target_mean_: float
-    target_scale_: float
-    seed_: int
-    stacked_posteriors_: LowRankGaussian
-    elbo_: Float[np.ndarray, "members *trees steps"]
-
-    def fit(self, X: Table, y: Float[np.ndarray, " n"]) -> Self:
-        """Fit the model to a table and its target.
-
-        Parameters
-        ----------
-        X
-            Features: an array, or a DataFrame whose text and category columns become one-hot.
-        y
-            Numeric target, one value per row.
-
-        Returns
-        -------
-        self
-            With fitted attributes that end in an underscore. If fitting fails or is interrupted, the
-            estimator is left as it was before.
-        """
-        before = dict(self.__dict__)
-        try:
-            self._fit(X, y)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return self
-
-    def _fit(self, X: Table, y: Float[np.ndarray, " n"]) -> None:
-        self._check_params()
-        x, y, self.encoder_ = check_training_data(self, X, y)
-        self.standardiser_ = Standardiser.fit(x, whiten=self.whiten)
-        self.target_mean_, self.target_scale_ = target_units(y)
-        self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        z = self.standardiser_(x)
-        target = ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
-        self._train(jax.random.key(self.seed_), self._program(x.shape[1]), z, target)
-
-    def predict(
-        self, X: Table, return_std: bool = False
-    ) -> Float[np.ndarray, " n"] | tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Predictive mean, and with ``return_std`` also the predictive standard deviation."""
-        distribution = self.predict_dist(X)
-        return (distribution.mean, distribution.std) if return_std else distribution.mean
-
-    def predict_dist(self, X: Table, n_samples: int = 100) -> PredictiveDistribution:
-        """The full predictive distribution of every row, from ``n_samples`` posterior draws.
-
-        The draws are the same at every call, so that predictions do not flicker.
-        """
-        check_is_fitted(self)
-        x = self.standardiser_(check_new_data(self, X, self.encoder_))
-        draws = self._draws(count("n_samples", n_samples))
-        return PredictiveDistribution(draws, x, self.target_mean_, self.target_scale_)
-
-    def sample_functions(
-        self, X: Table, n_samples: int = 10, random_state: int | None = 0
-    ) -> Float[np.ndarray, "n_samples n"]:
-        """Posterior draws of the mean function, each one evaluated at all rows.
-
-        One draw is one function: it does not depend on which rows are asked for together.
-        """
-        check_is_fitted(self)
-        x = self.standardiser_(check_new_data(self, X, self.encoder_))
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        draws = self._function_draws(jax.random.key(seed), count("n_samples", n_samples))
-        return self.target_mean_ + self.target_scale_ * map_rows(mean_functions, draws, x)
-
-    @property
-    def n_params_(self) -> int:
-        """Number of parameters ``p`` of one tree."""
-        return self.stacked_posteriors_.mean.shape[-1]
-
-    def save(self, path: str | PathLike) -> None:
-        """Write the fitted model to one file of plain arrays and JSON, without pickle."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike) -> Self:
-        """Read a model written by :meth:`save`."""
-        return storage.load(cls, path)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "stacked_posteriors_" in vars(self)
-
-    @abstractmethod
-    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
-        """Fit the posteriors to standardised data and keep them."""
-
-    @abstractmethod
-    def _draws(self, n: int) -> Draws:
-        """The first ``n`` draws for predictions."""
-
-    @abstractmethod
-    def _function_draws(self, key: PRNGKeyArray, n: int) -> Draws:
-        """Fresh draws of the mean function."""
-
-    def _program(self, in_features: int) -> Program:
-        shape = TreeShape(in_features, self.depth, self.leaves, self._noise)
-        return Program(shape, self.rank, self.batch_size, self.mc_samples)
-
-    def _hyperparameters(self) -> Hyperparameters:
-        return Hyperparameters(self.learning_rate, self.prior_scale, self.beta, self.kl_weight)
-
-    def _shape(self) -> TreeShape:
-        return self._program(len(self.standardiser_.mean)).shape
-
-    def _key(self) -> PRNGKeyArray:
-        return jax.random.fold_in(jax.random.key(self.seed_), 1)
-
-    def _check_params(self) -> None:
-        for name in ("beta", "prior_scale", "learning_rate"):
-            positive(name, getattr(self, name))
-        positive("kl_weight", self.kl_weight, zero_allowed=True)
-        for name in ("steps", "batch_size", "mc_samples", "members"):
-            count(name, getattr(self, name))
-        for name in ("depth", "rank"):
-            count(name, getattr(self, name), least=0)
-
-
-class VSTRegressor(_VariationalRegressor):
+class VSTRegressor(VariationalRegressor):
     """Variational soft tree: one soft decision tree with a low-rank Gaussian posterior.
 
     Every leaf is a Normal and the target is their mixture, weighted by the tree's soft routing; the
@@ -226,7 +59,8 @@ class VSTRegressor(_VariationalRegressor):
     posteriors_ : list of LowRankGaussian
         One per member; ``posterior_`` is the first.
     elbo_ : array of shape (members, steps)
-        ELBO estimate at every step, in nats per row of the standardised target.
+        Objective at every step, in nats per row: an estimate of the ELBO (with the KL term weighted
+        by ``kl_weight``) for the standardised target.
     n_params_ : int
         Number of parameters.
 
@@ -286,24 +120,24 @@ class VSTRegressor(_VariationalRegressor):
         return self.posteriors_[0]
 
     def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
-        rows = Rows.all(len(x), self.members)
+        rows = Rows.all(len(x), int(self.members))
         label = "VST" if self.progress else None
         result = fit(
-            key, program, self._hyperparameters(), x, y, rows, steps=self.steps, progress=label
+            key, program, self._hyperparameters(), x, y, rows, steps=int(self.steps), progress=label
         )
         require_convergence(result, self.learning_rate)
         self.elbo_ = result.elbo
         self.stacked_posteriors_ = result.posteriors
 
-    def _draws(self, n: int) -> TreeDraws:
-        return self._function_draws(self._key(), n)
+    def _draws(self, n: int | None) -> TreeDraws:
+        return self._function_draws(self._key(PREDICTION), USUAL_DRAWS if n is None else n)
 
     def _function_draws(self, key: PRNGKeyArray, n: int) -> TreeDraws:
         thetas = draw_parameters(key, self.stacked_posteriors_, n)
-        return TreeDraws(thetas, jnp.asarray(self.beta, thetas.dtype), self._shape())
+        return TreeDraws(thetas, jnp.asarray(self.beta_, thetas.dtype), self.shape_)
 
 
-class VSGBMRegressor(_VariationalRegressor):
+class VSGBMRegressor(VariationalRegressor):
     """Variational soft GBM: variational soft trees boosted on each other's residuals (Algorithm 1).
 
     The trees return their mean; the noise has the same width everywhere, with an inverse-Gamma
@@ -330,7 +164,7 @@ class VSGBMRegressor(_VariationalRegressor):
     posteriors_ : list of lists of LowRankGaussian
         One list per member, of one posterior per tree; ``posterior_`` is the first.
     elbo_ : array of shape (members, n_trees, steps)
-        ELBO estimate of each tree at every step, in nats per row.
+        Objective of each tree at every step, in nats per row.
     """
 
     _noise = "shared"
@@ -406,9 +240,9 @@ class VSGBMRegressor(_VariationalRegressor):
             self._hyperparameters(),
             x,
             y,
-            Rows.all(len(x), self.members),
-            n_trees=self.n_trees,
-            steps=self.steps,
+            Rows.all(len(x), int(self.members)),
+            n_trees=int(self.n_trees),
+            steps=int(self.steps),
             progress="VSGBM" if self.progress else None,
         )
         for result in fits:
@@ -421,7 +255,7 @@ class VSGBMRegressor(_VariationalRegressor):
             posteriors,
             x,
             y,
-            n_draws=self.draws,
+            n_draws=int(self.draws),
             prior_sigma_alpha=self.prior_sigma_alpha,
             prior_sigma_beta=self.prior_sigma_beta,
             noise_update=self.noise_update,
@@ -430,9 +264,9 @@ class VSGBMRegressor(_VariationalRegressor):
         self.thetas_, self.noise_scales_ = draws.thetas, draws.noise_scale
         self.stacked_posteriors_ = posteriors
 
-    def _draws(self, n: int) -> EnsembleDraws:
+    def _draws(self, n: int | None) -> EnsembleDraws:
         kept = len(self.noise_scales_)
-        if n > kept:
+        if n is not None and n > kept:
             raise ValueError(
                 f"n_samples is {n}, but {kept} joint draws of trees and noise were made at the end of "
                 f"the fit; fit with draws={n} to have as many"
@@ -445,7 +279,7 @@ class VSGBMRegressor(_VariationalRegressor):
 
     def _ensemble(self, thetas: Array, noise_scales: Array) -> EnsembleDraws:
         return EnsembleDraws(
-            thetas, noise_scales, jnp.asarray(self.beta, thetas.dtype), self._shape()
+            thetas, noise_scales, jnp.asarray(self.beta_, thetas.dtype), self.shape_
         )
 
 

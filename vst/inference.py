@@ -193,11 +193,13 @@ def fit(
 
 
 def require_convergence(result: Fit, learning_rate: float) -> None:
-    """Raise FloatingPointError, with advice, if any replica's ELBO stopped being a finite number."""
+    """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite."""
     finite = np.isfinite(result.elbo).all(axis=0)
-    if not finite.all():
+    # The ELBO at a step is that before its update: the last update shows in the posterior alone.
+    if not finite.all() or not all(np.isfinite(part).all() for part in result.posteriors):
+        step = int(np.argmin(finite)) if not finite.all() else len(finite)
         raise FloatingPointError(
-            f"training diverged: the ELBO was no longer finite at step {int(np.argmin(finite))}. "
+            f"training diverged: the ELBO was no longer finite at step {step}. "
             f"Lower learning_rate (now {learning_rate}), beta or prior_scale, or raise mc_samples"
         )
 

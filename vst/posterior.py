@@ -57,7 +57,7 @@ class LowRankGaussian(NamedTuple):
         return 0.5 * (quadratic - self.mean.size + log_prior_det - self._log_det())
 
     def log_prob(self, theta: Float[Array, "*n p"]) -> Float[Array, "*n"]:
-        """Log density at ``theta``, by the Woodbury identity."""
+        """Log density at ``theta`` (one vector, or one per row), by the Woodbury identity."""
         whitened = self._whitened_factor()
         residual = (theta - self.mean) / self.scale
         chol = jnp.linalg.cholesky(_capacitance(whitened))

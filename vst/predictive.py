@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, PRNGKeyArray
+from sklearn.utils import check_random_state
 
 from vst.arrays import AnyArray
 from vst.posterior import LowRankGaussian
@@ -146,39 +147,30 @@ class PredictiveDistribution:
         """The same distribution in the standardised units in which the model was fitted."""
         return PredictiveDistribution(self._draws, self._x)
 
-    def rescaled(self, shift: float, scale: float) -> "PredictiveDistribution":
-        """The distribution of ``shift + scale * y`` for this distribution's ``y``."""
-        return PredictiveDistribution(
-            self._draws, self._x, shift + scale * self._shift, scale * self._scale
-        )
-
     @cached_property
     def _moments(self) -> Moments:
-        mean, epistemic, aleatoric = self._by_rows(_moments)
-        variance_unit = self._scale**2
-        return Moments(
-            self._shift + self._scale * mean, variance_unit * epistemic, variance_unit * aleatoric
-        )
+        """In standardised units, whose squares neither overflow nor vanish."""
+        return Moments(*self._by_rows(_moments))
 
     @property
     def mean(self) -> Float[np.ndarray, " n"]:
         """Predictive mean."""
-        return self._moments.mean
-
-    @property
-    def epistemic_var(self) -> Float[np.ndarray, " n"]:
-        """Variance of the mean over posterior draws: what more data would remove."""
-        return self._moments.epistemic_var
-
-    @property
-    def aleatoric_var(self) -> Float[np.ndarray, " n"]:
-        """Expected variance of the target given the parameters: what more data would not remove."""
-        return self._moments.aleatoric_var
+        return self._shift + self._scale * self._moments.mean
 
     @property
     def std(self) -> Float[np.ndarray, " n"]:
         """Predictive standard deviation."""
-        return np.sqrt(self.epistemic_var + self.aleatoric_var)
+        return self._scale * np.sqrt(self._moments.epistemic_var + self._moments.aleatoric_var)
+
+    @property
+    def epistemic_var(self) -> Float[np.ndarray, " n"]:
+        """Variance of the mean over posterior draws: what more data would remove."""
+        return np.square(self._scale) * self._moments.epistemic_var
+
+    @property
+    def aleatoric_var(self) -> Float[np.ndarray, " n"]:
+        """Expected variance of the target given the parameters: what more data would not remove."""
+        return np.square(self._scale) * self._moments.aleatoric_var
 
     def log_prob(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Log density of each row's target."""
@@ -190,9 +182,11 @@ class PredictiveDistribution:
 
     def quantile(self, q: float | Float[np.ndarray, " m"]) -> Float[np.ndarray, "*m n"]:
         """The value that each row's target stays below with probability ``q``."""
-        levels = np.asarray(q, float)
+        levels = np.asarray(q, self._x.dtype)
         if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"quantile levels must lie strictly between 0 and 1, got {q}")
+            raise ValueError(
+                f"quantile levels must lie strictly between 0 and 1 (in single precision), got {q}"
+            )
         rows = [self._by_rows(partial(_quantile, level)) for level in levels.ravel()]
         return self._shift + self._scale * np.reshape(rows, (*levels.shape, len(self)))
 
@@ -203,15 +197,19 @@ class PredictiveDistribution:
         lower, upper = self.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
         return lower, upper
 
-    def sample(self, n: int, random_state: int = 0) -> Float[np.ndarray, "n rows"]:
+    def sample(
+        self, n: int, random_state: int | np.random.RandomState | None = 0
+    ) -> Float[np.ndarray, "n rows"]:
         """Draw ``n`` targets for every row; the rows of one draw share its parameters."""
-        key = jax.random.key(random_state)
-        offset_key, row_key = jax.random.split(key)
-        draw = (np.arange(n) + jax.random.randint(offset_key, (), 0, self._draws.n_draws)) % (
-            self._draws.n_draws
-        )
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        offset_key, row_key = jax.random.split(jax.random.key(seed))
+        n_draws = self._draws.n_draws
+        draw = (np.arange(n) + jax.random.randint(offset_key, (), 0, n_draws)) % n_draws
         row_keys = jax.random.split(row_key, len(self))
-        rows = self._by_rows(partial(_sample, draw), row_keys)
+        # A sample looks at all components of its draw: it takes the memory of a draw.
+        rows = map_rows(
+            partial(_sample, draw), self._draws, self._x, row_keys, at_once=max(n, n_draws)
+        )
         return self._shift + self._scale * rows
 
     def _standardise(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -226,12 +224,20 @@ class PredictiveDistribution:
 
 
 def map_rows(
-    function: Callable, draws: Draws, x: Float[AnyArray, "n d"], *columns: AnyArray
+    function: Callable,
+    draws: Draws,
+    x: Float[AnyArray, "n d"],
+    *columns: AnyArray,
+    at_once: int | None = None,
 ) -> np.ndarray:
-    """Evaluate ``function(draws, x, *columns)`` in blocks of rows of a fixed size, in float64."""
-    n = len(x)
-    most = max(SMALLEST_BLOCK, BLOCK_COMPONENTS // (draws.n_draws * draws.n_components))
-    size = min(_power_of_two_below(most), max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
+    """Evaluate ``function(draws, x, *columns)`` in blocks of rows of a fixed size, in float64.
+
+    ``at_once`` is the number of draws that the function looks at for a row, by default all; it sets
+    how many rows a block can have.
+    """
+    n, at_once = len(x), at_once or draws.n_draws
+    most = _power_of_two_below(BLOCK_COMPONENTS // (at_once * draws.n_components))
+    size = min(most, max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
     blocks = []
     for start in range(0, n, size):
         # Reading past the end repeats the last row: the last block is as large as the others.

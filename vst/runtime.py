@@ -19,7 +19,13 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
     cache
         Directory of compiled programs, by default ``~/.cache/vst/jax``.
     """
-    jax.config.update("jax_num_cpu_devices", devices or available_cores())
+    try:
+        jax.config.update("jax_num_cpu_devices", devices or available_cores())
+    except RuntimeError as error:
+        raise RuntimeError(
+            "JAX has computed something already, and its devices cannot be changed any more: call "
+            "vst.configure() before the first fit"
+        ) from error
     jax.config.update("jax_compilation_cache_dir", str(cache or user_cache() / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 

@@ -1,8 +1,8 @@
 """Fitted models as files: one zip archive of plain arrays and a JSON description, never pickle."""
 
 import json
+import numbers
 import os
-import tempfile
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 
 from vst.data.preparation import Standardiser, TableEncoder
 from vst.posterior import LowRankGaussian
+from vst.tree import TreeShape
 
 FORMAT = 1
 
@@ -21,13 +22,13 @@ FORMAT = 1
 ARRAYS = ("elbo_", "thetas_", "noise_scales_")
 
 #: Fitted attributes that are one number each.
-NUMBERS = ("target_mean_", "target_scale_", "seed_", "n_features_in_")
+NUMBERS = ("target_mean_", "target_scale_", "seed_", "beta_", "n_features_in_")
 
 
 def save(model: Any, path: str | PathLike) -> None:
     """Write a fitted estimator; a write that fails or is killed leaves an older file as it was."""
     params = model.get_params()
-    if not isinstance(params["random_state"], int | None):
+    if not isinstance(params["random_state"], numbers.Integral | None):
         params["random_state"] = model.seed_
     description = {
         "format": FORMAT,
@@ -35,6 +36,7 @@ def save(model: Any, path: str | PathLike) -> None:
         "params": params,
         "numbers": {name: getattr(model, name) for name in NUMBERS},
         "feature_names": list(getattr(model, "feature_names_in_", [])) or None,
+        "shape": asdict(model.shape_),
         "encoder": None if model.encoder_ is None else asdict(model.encoder_),
     }
     arrays = {name: getattr(model, name) for name in ARRAYS if hasattr(model, name)}
@@ -67,6 +69,7 @@ def load(cls: type, path: str | PathLike) -> Any:
         setattr(model, name, value)
     if description["feature_names"] is not None:
         model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    model.shape_ = TreeShape(**description["shape"])
     model.encoder_ = _encoder(description["encoder"])
     for name in ARRAYS:
         if name in arrays:
@@ -78,13 +81,13 @@ def load(cls: type, path: str | PathLike) -> Any:
 
 
 def _write(path: Path, arrays: dict[str, Any]) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -51,8 +51,12 @@ class TreeShape:
             raise ValueError(f"depth must be 0 or more, got {self.depth}")
         if self.leaves not in ("constant", "linear"):
             raise ValueError(f'leaves must be "constant" or "linear", got {self.leaves!r}')
-        if self.noise not in ("leaf", "shared") and not isinstance(self.noise, float):
-            raise ValueError(f'noise must be "leaf", "shared" or a float, got {self.noise!r}')
+        if isinstance(self.noise, str):
+            known = self.noise in ("leaf", "shared")
+        else:
+            known = 0 < self.noise < float("inf")
+        if not known:
+            raise ValueError(f'noise must be "leaf", "shared" or positive, got {self.noise!r}')
 
     @property
     def n_nodes(self) -> int:
@@ -119,11 +123,6 @@ class SoftTree(nnx.Module):
     def to_vector(self) -> Float[Array, " p"]:
         """The parameter vector this tree was made from, after whatever training changed in it."""
         return jnp.concatenate([self.affine[...].ravel(), self.constants[...]])
-
-    @property
-    def gates(self) -> Float[Array, "nodes d+1"]:
-        """Weights ``w_n`` and, in the last column, bias ``b_n`` of every gate."""
-        return self.affine[...][: self.shape.n_nodes]
 
     @property
     def noise_scale(self) -> Float[Array, ""]:

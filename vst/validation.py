@@ -11,9 +11,12 @@ from jaxtyping import Float
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from vst.data.preparation import TableEncoder
+from vst.data.preparation import Standardiser, TableEncoder, location_and_scale
 
 Table = pd.DataFrame | Float[np.ndarray, "n d"]
+
+#: Inputs further out than this, in standard deviations, overflow float32 on their way through a model.
+FARTHEST = 1e9
 
 
 def count(name: str, value: Any, *, least: int = 1) -> int:
@@ -31,8 +34,8 @@ def positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
         raise ValueError(f"{name} must be a {kind} number, got {value!r}")
 
 
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """One of a few names."""
+def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """One of a few values."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
@@ -64,35 +67,39 @@ def check_training_data(
 
 
 def check_new_data(
-    estimator: BaseEstimator, X: Table, encoder: TableEncoder | None
+    estimator: BaseEstimator, X: Table, encoder: TableEncoder | None, standardiser: Standardiser
 ) -> Float[np.ndarray, "n d"]:
-    """Numbers to predict on, encoded as the training table was."""
-    if encoder is None:
-        x = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
-        _require_finite(x, [str(i) for i in range(x.shape[1])])
-        return x
-    if not isinstance(X, pd.DataFrame):
-        if any(encoder.categories):
-            raise ValueError(
-                "this model was fitted on a DataFrame with categorical columns: predict on a "
-                f"DataFrame with the columns {', '.join(map(str, encoder.columns))}"
-            )
-        x = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
-    else:
+    """Numbers to predict on, encoded and standardised as the training table was."""
+    if encoder is not None and isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         x = check_array(encoder.encode(X), ensure_all_finite=False, estimator=estimator)
-    _require_finite(x, encoder.feature_names)
-    return x
+    elif encoder is not None and any(encoder.categories):
+        raise ValueError(
+            "this model was fitted on a DataFrame with categorical columns: predict on a "
+            f"DataFrame with the columns {', '.join(map(str, encoder.columns))}"
+        )
+    else:
+        x = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+    names = encoder.feature_names if encoder else [str(i) for i in range(x.shape[1])]
+    _require_finite(x, names)
+    far = np.abs((x - standardiser.mean) / standardiser.scale).max(axis=0)
+    if (far > FARTHEST).any():
+        column = int(np.argmax(far))
+        raise ValueError(
+            f"column {names[column]!r} lies up to {far[column]:.0e} standard deviations away from "
+            f"the training data: is that a code for a missing value?"
+        )
+    return standardiser(x)
 
 
 def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
     """Mean and standard deviation of the target; a constant one has scale 1, and a warning."""
-    if np.ptp(y) == 0:
+    mean, scale = (float(value) for value in location_and_scale(y))
+    if np.abs(y - mean).max() <= 1e-12 * scale:
         warnings.warn(
-            f"the target is constant ({y[0]:g}): the model can only learn that value", stacklevel=4
+            f"the target is constant ({mean:g}): the model can only learn that value", stacklevel=4
         )
-        return float(y[0]), 1.0
-    return float(y.mean()), float(y.std())
+    return mean, scale
 
 
 def _numeric(y: Any) -> Any:
@@ -100,6 +107,10 @@ def _numeric(y: Any) -> Any:
     if y is None or hasattr(y, "toarray"):
         return y  # scikit-learn's own messages for missing and sparse targets are clear
     values = np.asarray(y)
+    if values.dtype.kind in "Mm":
+        raise ValueError(
+            "y must be numeric: turn dates into numbers, for example days since a date"
+        )
     if values.dtype.kind in "OUS":
         try:
             return values.astype(float)

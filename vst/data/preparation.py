@@ -31,6 +31,10 @@ class TableEncoder:
     @classmethod
     def fit(cls, frame: pd.DataFrame) -> "TableEncoder":
         """Learn which columns are categorical (text, category) and what is in them."""
+        if isinstance(frame.columns, pd.MultiIndex) or not frame.columns.is_unique:
+            raise ValueError(
+                "column names must be single and all different: rename the table's columns"
+            )
         return cls(tuple(frame.columns), tuple(_categories(frame[name]) for name in frame.columns))
 
     @property
@@ -44,6 +48,9 @@ class TableEncoder:
 
     def encode(self, frame: pd.DataFrame) -> Float[np.ndarray, "n features"]:
         """Turn a table into numbers. A category never seen before becomes zeros, with a warning."""
+        missing = [str(name) for name in self.columns if name not in frame.columns]
+        if missing:
+            raise ValueError(f"the table has no column {', '.join(missing)}")
         blocks = [
             _numbers(frame[name])[:, None] if known is None else _one_hot(frame[name], known)
             for name, known in zip(self.columns, self.categories, strict=True)
@@ -66,10 +73,7 @@ class Standardiser(NamedTuple):
     def fit(cls, x: Float[np.ndarray, "n d"], *, whiten: bool = False) -> "Standardiser":
         """Learn the map from training rows."""
         x = np.asarray(x, float)
-        mean = x.mean(axis=0)
-        constant = np.ptp(x, axis=0) == 0
-        scale = np.where(constant, 1.0, x.std(axis=0))
-        mean = np.where(constant, x[0], mean)
+        mean, scale = location_and_scale(x)
         if not whiten:
             return cls(mean, scale)
         z = (x - mean) / scale
@@ -84,17 +88,39 @@ class Standardiser(NamedTuple):
         return (z if self.rotation is None else z @ self.rotation).astype(np.float32)
 
 
+def location_and_scale(
+    x: Float[np.ndarray, "n ..."],
+) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
+    """Mean and standard deviation of each column; what is constant up to rounding has scale 1."""
+    # In units of the largest value, neither overflows nor underflows.
+    unit = np.abs(x).max(axis=0)
+    unit = np.where(unit > 0, unit, 1.0)
+    shares = x / unit
+    constant = np.ptp(shares, axis=0) <= 10 * np.finfo(float).eps
+    mean = np.where(constant, x[0], shares.mean(axis=0) * unit)
+    return mean, np.where(constant, 1.0, shares.std(axis=0) * unit)
+
+
 def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:
+    column = column.infer_objects()
+    if pd.api.types.is_complex_dtype(column):
+        raise ValueError(f"column {column.name!r} holds complex numbers: use real ones")
     if pd.api.types.is_numeric_dtype(column):
         return None
-    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+    dates = (pd.DatetimeTZDtype, pd.PeriodDtype)
+    if isinstance(column.dtype, dates) or getattr(column.dtype, "kind", "") in "mM":
         raise ValueError(
             f"column {column.name!r} holds dates; turn it into numbers or text, "
             f"for example df[{column.name!r}].dt.dayofyear"
         )
     _require_present(column)
-    values = column.unique()
-    return tuple(sorted((getattr(v, "item", lambda v=v: v)() for v in values), key=str))
+    values = [getattr(v, "item", lambda v=v: v)() for v in column.unique()]
+    odd = next((v for v in values if not isinstance(v, str | int | float)), None)
+    if odd is not None:
+        raise ValueError(
+            f"column {column.name!r} holds {odd!r}, which is no category: use text or numbers"
+        )
+    return tuple(sorted(values, key=str))
 
 
 def _numbers(column: pd.Series) -> Float[np.ndarray, " n"]:

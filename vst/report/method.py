@@ -23,7 +23,7 @@ TEXT = {BLUE: BLUE, ORANGE: "#8F6200"}
 @styled
 def standard_and_bayesian_tree(model: VSTRegressor) -> Figure:
     """Draw a tree over one feature twice: its weights as numbers, and as posterior densities."""
-    shape = model._shape()
+    shape = model.shape_
     names = [f"gate {n + 1}" for n in range(shape.n_nodes)]
     names += [f"leaf {leaf + 1}" for leaf in range(shape.n_leaves)]
     # The first affine rows are the gates, the next the leaf means: a slope and an offset each.
@@ -97,7 +97,7 @@ def _densities(
 @styled
 def routing(model: VSTRegressor, curve: Curve) -> Figure:
     """Leaf probabilities and leaf means over the input, at the posterior's mean parameters."""
-    tree = SoftTree(model._shape(), model.posterior_.mean, model.beta)
+    tree = SoftTree(model.shape_, model.posterior_.mean, model.beta)
     leaf = tree(jnp.asarray(model.standardiser_(curve.grid)))
     x = curve.grid[:, 0]
     figure, (top, bottom) = plt.subplots(
