@@ -30,7 +30,7 @@ format: .venv/installed ## rewrite the code in the project's style
 lock: ## pin today's newest versions that pyproject.toml admits
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet '.[book,test]' hatchling editables
+	.venv-lock/bin/python -m pip install --quiet '.[book,peers,test]' hatchling editables
 	.venv-lock/bin/python -m pip freeze --exclude vst --exclude pip > requirements.lock
 	rm -rf .venv-lock
 

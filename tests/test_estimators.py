@@ -327,7 +327,7 @@ def test_odd_columns(rng):
     assert clone(model).fit(numbers, y).encoder_.feature_names == ["a", "b", "c"]
     nullable = frame.assign(a=pd.array(range(40), dtype="Int64"), b=frame["b"] > 0)
     assert clone(model).fit(nullable, y).encoder_.feature_names == ["a", "b", "c"]
-    with pytest.raises(ValueError, match="unique column names|single and all different"):
+    with pytest.raises(ValueError, match=r"unique column names|single and all different"):
         clone(model).fit(frame.set_axis(["a", "a", "c"], axis=1), y)
     with pytest.raises(ValueError, match="column 'c' holds complex numbers"):
         clone(model).fit(frame.assign(c=1j), y)

@@ -1,4 +1,4 @@
-"""The command line: ``vst data`` and ``vst book``."""
+"""The command line: ``vst data``, ``vst run``, ``vst tune`` and ``vst book``."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ import vst
 from vst.book import commands as book_commands
 from vst.data import commands as data_commands
 from vst.errors import UserError
+from vst.experiments import commands as experiment_commands
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -15,6 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"vst {vst.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     data_commands.add_parser(commands)
+    experiment_commands.add_parser(commands)
     book_commands.add_parser(commands)
     options = parser.parse_args(arguments)
     try:

@@ -1,0 +1,84 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vst.data import load_dataset
+from vst.experiments import models, tuning
+from vst.experiments.cells import as_parameters
+from vst.experiments.regression import prepared
+from vst.experiments.store import Store
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Trials of a few steps."""
+    monkeypatch.setattr("vst.experiments.regression.steps_for", lambda n: 40)
+
+
+def tuned(tmp_path, model, trials):
+    tuning.Tuning("yacht", model, trials, tmp_path).compute()
+    return Store(tmp_path, tuning.COLUMNS).load()
+
+
+def test_trials_lie_inside_the_ranges_and_share_a_program_per_round(tmp_path, short):
+    trials = tuned(tmp_path, "vst-plus", 16)
+    assert trials["trial"].tolist() == list(range(16))
+    chosen = [as_parameters(text) for text in trials["parameters"]]
+    for name, allowed in models.ranges("vst-plus").items():
+        assert all(parameters[name] in allowed for parameters in chosen)
+    for start in (0, 8):
+        common = {(p["depth"], p["whiten"]) for p in chosen[start : start + 8]}
+        assert len(common) == 1
+    assert len({p["beta"] for p in chosen}) == 16
+
+
+def test_tuning_goes_on_where_it_stopped(tmp_path, short):
+    first = tuned(tmp_path, "vst-const", 8)
+    both = tuned(tmp_path, "vst-const", 12)
+    assert both.iloc[:8].equals(first)
+    assert len(both) == 12
+
+
+def test_the_best_trial_is_the_tuned_setting(tmp_path, short):
+    trials = tuned(tmp_path, "vst-linear", 8)
+    best = trials.loc[trials["objective"].idxmax()]
+    assert tuning.tuned_settings(tmp_path) == {
+        ("yacht", "vst-linear"): as_parameters(best["parameters"])
+    }
+    row = tuning.tuned_table(tmp_path).iloc[0]
+    assert row["trials"] == 8
+    assert row["total_seconds"] == pytest.approx(trials["seconds"].sum())
+
+
+def test_boosting_tunes_the_number_of_trees_on_the_way(tmp_path, short, monkeypatch):
+    base, ranges = models.SOFT_TREES["vsgbm-const"]
+    monkeypatch.setitem(models.SOFT_TREES, "vsgbm-const", (replace(base, n_trees=3), ranges))
+    for text in tuned(tmp_path, "vsgbm-const", 2)["parameters"]:
+        assert as_parameters(text)["n_trees"] in (1, 2, 3)
+
+
+@pytest.mark.parametrize("model", ["vst-linear", "xgboost-1"])
+def test_nobody_tunes_on_test_data(model, short, monkeypatch, tmp_path):
+    """Whatever the test rows hold, and even if they were lost, tuning comes out the same."""
+    proposals = tuning.propose(model, Store(tmp_path, tuning.COLUMNS).load(), 2)
+    before = tuning.evaluate(model, "yacht", proposals)
+    data = prepared("yacht")
+    blind = replace(
+        data, x_test=np.full_like(data.x_test, np.nan), y_test=np.full_like(data.y_test, np.nan)
+    )
+    monkeypatch.setattr(tuning, "prepared", lambda *arguments: blind)
+    assert tuning.evaluate(model, "yacht", proposals) == before
+
+
+def test_validation_rows_are_held_out_training_rows():
+    data = prepared("yacht")
+    for fold in tuning.validation_folds(load_dataset("yacht").n):
+        held_out, used = data.folds.held_out.rows(fold), data.folds.train.rows(fold)
+        assert not set(held_out) & set(used)
+        assert set(held_out) | set(used) == set(range(len(data.x_train)))
+
+
+def test_a_diverged_trial_is_the_worst_of_all(tmp_path, short, monkeypatch):
+    monkeypatch.setattr(tuning, "_validate", lambda *arguments: float("nan"))
+    assert (tuned(tmp_path, "vst-const", 2)["objective"] == -1e6).all()

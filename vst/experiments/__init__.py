@@ -1,0 +1,1 @@
+"""The paper's experiments: what is computed, how, and where the results are kept."""

@@ -1,0 +1,61 @@
+"""How much to compute: seconds for a test, minutes for a look, hours for the paper's protocol."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vst.baselines import Peer
+from vst.data.places import bundled_directory
+from vst.errors import UserError
+from vst.experiments.soft_trees import SoftTrees
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Limits on an experiment.
+
+    Attributes
+    ----------
+    folds
+        Folds per data set.
+    datasets
+        Data sets where none are named; all that are present if empty.
+    steps, members, n_trees, n_learners
+        Upper limits of the settings that cost time; 0 for no limit.
+    """
+
+    name: str
+    folds: int
+    datasets: tuple[str, ...] = ()
+    steps: int = 0
+    members: int = 0
+    n_trees: int = 0
+    n_learners: int = 0
+
+    def limited(self, setting: SoftTrees | Peer) -> SoftTrees | Peer:
+        """The same model with no more of everything than this profile allows."""
+        limits = {}
+        for name in ("steps", "members", "n_trees", "n_learners"):
+            limit = getattr(self, name)
+            if limit and hasattr(setting, name):
+                limits[name] = min(getattr(setting, name), limit)
+        return replace(setting, **limits)  # type: ignore[type-var]
+
+    def results(self, experiment: str) -> Path:
+        """Where this profile keeps an experiment's results: published for the full protocol."""
+        if self.name == "paper":
+            return bundled_directory() / "results" / experiment
+        return Path("_build") / "results" / self.name / experiment
+
+
+PROFILES = {
+    "smoke": Profile("smoke", 2, ("yacht",), steps=300, members=2, n_trees=2, n_learners=20),
+    "quick": Profile("quick", 3, steps=3000, members=3, n_trees=3, n_learners=200),
+    "paper": Profile("paper", 10),
+}
+
+
+def profile(name: str) -> Profile:
+    """A profile by its name."""
+    if name not in PROFILES:
+        raise UserError(f"no profile is called {name}; there are: {', '.join(PROFILES)}")
+    return PROFILES[name]

@@ -1,0 +1,152 @@
+"""Tables 1 and 6 of the paper: test log-likelihood and RMSE of every model on every data set."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from vst.baselines import Fitted, NoDensityError, Peer
+from vst.data import Prepared, load_dataset, prepare
+from vst.experiments import models
+from vst.experiments.cells import Cell, as_parameters, as_text
+from vst.experiments.profiles import Profile
+from vst.experiments.provenance import provenance
+from vst.experiments.soft_trees import SoftTrees, fit_stack, steps_for
+from vst.experiments.store import Store
+
+EXPERIMENT = "regression"
+
+COLUMNS = (
+    "key", "dataset", "model", "fold", "seed", "log_likelihood", "rmse", "seconds",
+    "parameters", "data_sha256", "version", "jax", "device",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Cells of one data set, model and setting that are computed together: folds."""
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def dataset(self) -> str:
+        """The cells' data set."""
+        return self.cells[0].dataset
+
+    @property
+    def label(self) -> str:
+        """Data set and model."""
+        return f"{self.cells[0].dataset} {self.cells[0].model}"
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    def compute(self) -> list[dict[str, Any]]:
+        """Fit and score every cell."""
+        first = self.cells[0]
+        setting = models.settings(first.model, as_parameters(first.parameters))
+        data = prepared(first.dataset, bool(getattr(setting, "whiten", False)))
+        start = time.perf_counter()
+        fitted = _fit(setting, data, self.cells)
+        scores = [score(model, data.x_test, data.y_test) for model in fitted]
+        seconds = (time.perf_counter() - start) / len(self.cells)
+        shared = {"data_sha256": data.dataset.sha256, "seconds": round(seconds, 3), **provenance()}
+        return [
+            {"key": cell.key, **_identity(cell), **scored, **shared}
+            for cell, scored in zip(self.cells, scores, strict=True)
+        ]
+
+
+def stacks(
+    profile: Profile,
+    datasets: Sequence[str],
+    names: Sequence[str],
+    tuned: dict[tuple[str, str], dict[str, Any]],
+    *,
+    folds: int | None = None,
+    seed: int = 0,
+) -> list[Stack]:
+    """All work of an experiment, with tuned settings where there are some."""
+    jobs = []
+    for dataset in datasets:
+        n = load_dataset(dataset).n
+        for name in names:
+            setting = setting_for(name, n, tuned.get((dataset, name), {}))
+            text = as_text(models.parameters(profile.limited(setting)))
+            cells = tuple(
+                Cell(EXPERIMENT, dataset, name, fold, seed, text)
+                for fold in range(folds or profile.folds)
+            )
+            together = isinstance(setting, SoftTrees)
+            jobs += [Stack(cells)] if together else [Stack((cell,)) for cell in cells]
+    return jobs
+
+
+def setting_for(name: str, n: int, tuned: dict[str, Any]) -> SoftTrees | Peer:
+    """A model for a data set of ``n`` rows."""
+    steps = {"steps": steps_for(n)} if isinstance(models.defaults(name), SoftTrees) else {}
+    return models.settings(name, steps | tuned)
+
+
+def missing(jobs: Sequence[Stack], store: Store) -> list[Stack]:
+    """The jobs, or parts of jobs, whose results the store does not have."""
+    have = set(store.load(sorted({job.dataset for job in jobs}))["key"])
+    left = (tuple(cell for cell in job.cells if cell.key not in have) for job in jobs)
+    return [Stack(cells) for cells in left if cells]
+
+
+def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, float | None]:
+    """Mean test log-likelihood and RMSE, in standardised units."""
+    mean = model.mean_draws(x).mean(axis=0)
+    try:
+        log_likelihood = round(float(np.mean(model.log_prob(x, y))), 5)
+    except NoDensityError:
+        log_likelihood = None
+    return {
+        "log_likelihood": log_likelihood,
+        "rmse": round(float(np.sqrt(np.mean((mean - y) ** 2))), 5),
+    }
+
+
+@lru_cache(maxsize=2)
+def prepared(dataset: str, whiten: bool = False) -> Prepared:
+    """The paper's split of a data set; kept, since cells of one data set follow each other."""
+    return prepare(load_dataset(dataset), whiten=whiten)
+
+
+def summary(results: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation over folds of each model's scores on each data set."""
+    groups = results.groupby(["model", "dataset"], sort=False)
+    frame = groups.agg(
+        log_likelihood=("log_likelihood", "mean"),
+        log_likelihood_error=("log_likelihood", "std"),
+        rmse=("rmse", "mean"),
+        rmse_error=("rmse", "std"),
+        folds=("fold", "nunique"),
+        seconds=("seconds", "sum"),
+    )
+    return frame.reset_index()
+
+
+def _fit(setting: SoftTrees | Peer, data: Prepared, cells: Sequence[Cell]) -> list[Fitted]:
+    if isinstance(setting, SoftTrees):
+        folds, seeds = [cell.fold for cell in cells], [cell.seed for cell in cells]
+        fitted = fit_stack([setting] * len(cells), data, folds, seeds)
+        return [fitted.model(i) for i in range(len(cells))]
+    rows = [data.folds.train.rows(cell.fold) for cell in cells]
+    return [
+        setting.fit(data.x_train[used], data.y_train[used], seed=cell.seed)
+        for cell, used in zip(cells, rows, strict=True)
+    ]
+
+
+def _identity(cell: Cell) -> dict[str, Any]:
+    identity = asdict(cell)
+    del identity["experiment"]
+    return identity

@@ -1,0 +1,191 @@
+"""VST and VSGBM as the experiments run them: all folds, or many settings, in one program."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from vst.baselines.ranges import Interval, Ranges, Whole
+from vst.boosting import draw_ensemble, fit_ensemble, stack_trees
+from vst.data import Prepared
+from vst.inference import Hyperparameters, Program, fit
+from vst.posterior import LowRankGaussian
+from vst.predictive import (
+    Draws,
+    PredictiveDistribution,
+    TreeDraws,
+    draw_parameters,
+    map_rows,
+    mean_functions,
+)
+from vst.rows import Rows
+from vst.tree import Leaves, Noise, TreeShape
+
+#: Posterior draws behind every score.
+DRAWS = 100
+
+#: The paper's tuning ranges.
+VST_RANGES: Ranges = {
+    "learning_rate": Interval(1e-4, 1e-3, log=True),
+    "prior_scale": Interval(0.01, 2.5, log=True),
+    "depth": Whole(1, 5),
+    "beta": Interval(1.0, 50.0, log=True),
+}
+VSGBM_RANGES: Ranges = {
+    **VST_RANGES,
+    "n_trees": Whole(1, 10),
+    "prior_sigma_alpha": Interval(2.5, 5.0),
+    "prior_sigma_beta": Interval(0.1, 5.0, log=True),
+}
+
+#: Beyond the paper: the KL weight is tuned too, and whether to whiten.
+PLUS_RANGES: Ranges = {"kl_weight": Interval(0.01, 1.0, log=True), "whiten": Whole(0, 1)}
+
+
+@dataclass(frozen=True)
+class SoftTrees:
+    """Hyperparameters of a VST, or with ``n_trees`` above zero of a VSGBM.
+
+    The names are those of :class:`vst.VSTRegressor` and :class:`vst.VSGBMRegressor`.
+    """
+
+    leaves: Leaves = "linear"
+    depth: int = 4
+    rank: int = 5
+    beta: float = 5.0
+    prior_scale: float = 1.0
+    learning_rate: float = 1e-3
+    steps: int = 10_000
+    batch_size: int = 128
+    whiten: int = 0
+    kl_weight: float = 1.0
+    members: int = 1
+    n_trees: int = 0
+    prior_sigma_alpha: float = 3.0
+    prior_sigma_beta: float = 1.0
+
+    def program(self, in_features: int) -> Program:
+        """The compiled part of the settings."""
+        noise: Noise = "shared" if self.n_trees else "leaf"
+        shape = TreeShape(in_features, self.depth, self.leaves, noise)
+        return Program(shape, min(self.rank, shape.n_params), self.batch_size)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTrees:
+    """A fitted replica, with the two functions of a peer."""
+
+    draws: Draws
+
+    def mean_draws(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "draws n"]:
+        """The mean function of each posterior draw."""
+        return map_rows(mean_functions, self.draws, x)
+
+    def log_prob(
+        self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """Predictive log density of each row's target."""
+        return PredictiveDistribution(self.draws, x).log_prob(y)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStack:
+    """Fits of one program, from which each fit's model is made when asked for."""
+
+    settings: Sequence[SoftTrees]
+    data: Prepared
+    folds: Sequence[int]
+    seeds: Sequence[int]
+    program: Program
+    posteriors: LowRankGaussian  #: stacked over fits and members, and trees for a VSGBM
+
+    def model(self, i: int, n_trees: int | None = None) -> FittedTrees:
+        """The model of fit ``i``; of a VSGBM optionally with its first ``n_trees`` trees only."""
+        setting, seed = self.settings[i], self.seeds[i]
+        own = slice(i * setting.members, (i + 1) * setting.members)
+        posteriors = jax.tree.map(lambda a: a[own], self.posteriors)
+        key = jax.random.fold_in(jax.random.key(seed), self.folds[i])
+        if not setting.n_trees:
+            thetas = draw_parameters(key, posteriors, DRAWS)
+            return FittedTrees(TreeDraws(thetas, jnp.float32(setting.beta), self.program.shape))
+        used = self.data.folds.train.rows(self.folds[i])
+        return FittedTrees(
+            draw_ensemble(
+                key,
+                self.program.shape,
+                setting.beta,
+                jax.tree.map(lambda a: a[:, :n_trees], posteriors),
+                self.data.x_train[used],
+                self.data.y_train[used],
+                n_draws=DRAWS,
+                prior_sigma_alpha=setting.prior_sigma_alpha,
+                prior_sigma_beta=setting.prior_sigma_beta,
+            )
+        )
+
+
+def fit_stack(
+    settings: Sequence[SoftTrees], data: Prepared, folds: Sequence[int], seeds: Sequence[int]
+) -> FittedStack:
+    """Fit models that differ in fold, seed and traced hyperparameters, in one program.
+
+    Parameters
+    ----------
+    settings, folds, seeds
+        One of each per fit; what :meth:`SoftTrees.program` depends on, and ``members``, ``steps``
+        and ``n_trees``, must be the same in all.
+    """
+    first, members = settings[0], settings[0].members
+    rows = Rows(
+        np.repeat(data.folds.train.indices[list(folds)], members, axis=0),
+        np.repeat(data.folds.train.counts[list(folds)], members),
+    )
+    hyper = Hyperparameters(
+        *(
+            jnp.asarray(np.repeat([getattr(s, name) for s in settings], members), jnp.float32)
+            for name in Hyperparameters._fields
+        )
+    )
+    program = first.program(data.x_train.shape[1])
+    keys, x, y = _keys(folds, seeds, members), data.x_train, data.y_train
+    if first.n_trees:
+        posteriors = stack_trees(
+            fit_ensemble(keys, program, hyper, x, y, rows, n_trees=first.n_trees, steps=first.steps)
+        )
+    else:
+        posteriors = fit(keys, program, hyper, x, y, rows, steps=first.steps).posteriors
+    return FittedStack(settings, data, folds, seeds, program, posteriors)
+
+
+def _keys(folds: Sequence[int], seeds: Sequence[int], members: int) -> PRNGKeyArray:
+    """A key per replica that depends on its own seed, fold and member alone."""
+    member = np.tile(np.arange(members), len(folds))
+    return _key(np.repeat(seeds, members), np.repeat(folds, members), member)
+
+
+@jax.jit
+@jax.vmap
+def _key(seed: Int[Array, ""], fold: Int[Array, ""], member: Int[Array, ""]) -> PRNGKeyArray:
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), fold), member)
+
+
+#: The models of the tables, before tuning, and where a tuner looks.
+SOFT_TREES: dict[str, tuple[SoftTrees, Ranges]] = {
+    "vst-const": (SoftTrees(leaves="constant"), VST_RANGES),
+    "vst-linear": (SoftTrees(), VST_RANGES),
+    "vst-plus": (SoftTrees(kl_weight=0.1, members=10), {**VST_RANGES, **PLUS_RANGES}),
+    "vsgbm-const": (SoftTrees(leaves="constant", n_trees=10), VSGBM_RANGES),
+    "vsgbm-linear": (SoftTrees(n_trees=10), VSGBM_RANGES),
+    "vsgbm-plus": (
+        SoftTrees(n_trees=10, kl_weight=0.1, members=10),
+        {**VSGBM_RANGES, **PLUS_RANGES},
+    ),
+}
+
+
+def steps_for(n: int) -> int:
+    """Gradient steps for a data set of ``n`` rows: the paper does not say how many it took."""
+    return 10_000 if n < 5_000 else 20_000

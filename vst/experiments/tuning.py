@@ -1,0 +1,256 @@
+"""Tuning: Bayesian optimisation of every model's settings on validation rows of the training part.
+
+Optuna's TPE proposes settings inside a model's ranges; the objective is the mean log-likelihood of
+held-out folds of the training rows (negative RMSE for a model without a density). Test rows are never
+looked at. Every trial is written to a file as it ends: those files are the tuner's memory, from which
+it goes on after an interruption, and the tuned settings are their best rows.
+"""
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import vst
+from vst.baselines import Choices, Interval, NoDensityError, Peer, Range
+from vst.data import Prepared, load_dataset
+from vst.data.places import bundled_directory
+from vst.experiments import models
+from vst.experiments.cells import Cell, as_parameters, as_text
+from vst.experiments.regression import prepared, setting_for
+from vst.experiments.soft_trees import SoftTrees, fit_stack
+from vst.experiments.store import Store
+
+COLUMNS = (
+    "key", "dataset", "model", "trial", "objective", "seconds", "parameters", "validation_folds",
+    "version",
+)  # fmt: skip
+
+#: Settings of soft trees evaluated together, in one compiled program.
+ROUND = 8
+
+#: What a round has in common: depth shapes the program, whitening the data.
+SHARED = ("depth", "whiten")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The tuning of one model on one data set, as a job for the runner.
+
+    It writes its own file, trial by trial, and leaves no rows to the runner.
+    """
+
+    dataset: str
+    model: str
+    trials: int
+    directory: Path
+    seed: int = 0
+
+    @property
+    def label(self) -> str:
+        """Data set and model."""
+        return f"{self.dataset} {self.model}"
+
+    @property
+    def size(self) -> int:
+        """One unit of the progress bar."""
+        return 1
+
+    def compute(self) -> list[dict[str, Any]]:
+        """Run the trials that are still to be done."""
+        store = Store(self.directory, COLUMNS)
+        file = f"{self.dataset}-{self.model}"
+        done = store.load([file])
+        while len(done) < self.trials:
+            start = time.perf_counter()
+            proposals = propose(self.model, done, self._round(len(done)), seed=self.seed)
+            outcomes = evaluate(self.model, self.dataset, proposals)
+            seconds = round((time.perf_counter() - start) / len(outcomes), 3)
+            rows = [
+                self._row(len(done) + i, parameters, objective, seconds)
+                for i, (parameters, objective) in enumerate(outcomes)
+            ]
+            store.append(file, rows)
+            done = store.load([file])
+        return []
+
+    def _round(self, done: int) -> int:
+        return min(ROUND if is_soft(self.model) else 1, self.trials - done)
+
+    def _row(
+        self, trial: int, parameters: dict[str, Any], objective: float, seconds: float
+    ) -> dict[str, Any]:
+        text = as_text(parameters)
+        return {
+            "key": Cell("tuning", self.dataset, self.model, trial, self.seed, text).key,
+            "dataset": self.dataset,
+            "model": self.model,
+            "trial": trial,
+            "objective": round(objective, 5),
+            "seconds": seconds,
+            "parameters": text,
+            "validation_folds": len(validation_folds(load_dataset(self.dataset).n)),
+            "version": vst.__version__,
+        }
+
+
+def is_soft(model: str) -> bool:
+    """Whether a model is a VST or VSGBM, whose trials share programs."""
+    return isinstance(models.defaults(model), SoftTrees)
+
+
+def validation_folds(n: int) -> range:
+    """Folds of the training part that are held out in turn: more where one has few rows."""
+    return range(3 if n < 2_000 else 1)
+
+
+def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> list[dict[str, Any]]:
+    """Ask for the next settings, given the outcomes so far.
+
+    The first of a round is free; the others agree with it in what shapes the program.
+    """
+    with warnings.catch_warnings():
+        return _propose(model, done, count, seed)
+
+
+def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict[str, Any]]:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    space = {
+        name: _distribution(optuna, choice)
+        for name, choice in models.ranges(model).items()
+        if name != "n_trees"  # every number of trees up to the largest is evaluated on the way
+    }
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    sampler = optuna.samplers.TPESampler(
+        seed=seed + len(done), multivariate=True, constant_liar=True, n_startup_trials=2 * ROUND
+    )
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for text, objective in zip(done["parameters"], done["objective"], strict=True):
+        chosen = as_parameters(text)
+        study.add_trial(
+            optuna.trial.create_trial(
+                params={name: chosen[name] for name in space},
+                distributions=space,
+                value=objective,
+            )
+        )
+    first = study.ask(space).params
+    common = {name: first[name] for name in SHARED if name in first}
+    study.sampler = optuna.samplers.PartialFixedSampler(common, sampler)
+    asked = [first] + [study.ask(space).params for _ in range(count - 1)]
+    return [{name: _rounded(value) for name, value in params.items()} for params in asked]
+
+
+def evaluate(
+    model: str, dataset: str, proposals: Sequence[dict[str, Any]]
+) -> list[tuple[dict[str, Any], float]]:
+    """Fit the proposals on validation folds; return each with its objective.
+
+    For a VSGBM the returned settings also hold the best number of trees.
+    """
+    n = load_dataset(dataset).n
+    settings = [setting_for(model, n, proposal) for proposal in proposals]
+    data = prepared(dataset, bool(proposals[0].get("whiten", False)))
+    folds = validation_folds(n)
+    trees = [setting for setting in settings if isinstance(setting, SoftTrees)]
+    if trees:
+        return _evaluate_together(proposals, trees, data, folds)
+    peers = [setting for setting in settings if not isinstance(setting, SoftTrees)]
+    return [
+        (dict(proposal), _evaluate_peer(peer, data, folds))
+        for proposal, peer in zip(proposals, peers, strict=True)
+    ]
+
+
+def tuned_settings(directory: Path | None = None) -> dict[tuple[str, str], dict[str, Any]]:
+    """The best settings found so far, by data set and model."""
+    best = tuned_table(directory)
+    places = zip(best["dataset"], best["model"], strict=True)
+    return dict(zip(places, map(as_parameters, best["parameters"]), strict=True))
+
+
+def tuned_table(directory: Path | None = None) -> pd.DataFrame:
+    """One row per data set and model: the best settings, and the trials and seconds spent."""
+    trials = Store(directory or published_trials(), COLUMNS).load()
+    if not len(trials):
+        return trials.assign(trials=[], total_seconds=[])
+    groups = trials.groupby(["dataset", "model"])
+    best = trials.loc[groups["objective"].idxmax()].set_index(["dataset", "model"])
+    spent = groups.agg(trials=("trial", "size"), total_seconds=("seconds", "sum"))
+    return best.join(spent).reset_index()
+
+
+def published_trials() -> Path:
+    """Where the trials that the published results rest on are kept."""
+    return bundled_directory() / "tuning" / "regression"
+
+
+def _evaluate_together(
+    proposals: Sequence[dict[str, Any]],
+    settings: Sequence[SoftTrees],
+    data: Prepared,
+    folds: Sequence[int],
+) -> list[tuple[dict[str, Any], float]]:
+    # One member each: a mixture of several is worth the most where one does well.
+    single = [replace(setting, members=1) for setting in settings]
+    repeated = [setting for setting in single for _ in folds]
+    stack = fit_stack(repeated, data, list(folds) * len(settings), [0] * len(repeated))
+    outcomes = []
+    for i, proposal in enumerate(proposals):
+        replicas = range(i * len(folds), (i + 1) * len(folds))
+        if not single[i].n_trees:
+            scores = [_validate(stack.model(j), data, stack.folds[j]) for j in replicas]
+            outcomes.append((dict(proposal), float(np.mean(scores))))
+            continue
+        by_trees = {
+            t: float(
+                np.mean([_validate(stack.model(j, t), data, stack.folds[j]) for j in replicas])
+            )
+            for t in range(1, single[i].n_trees + 1)
+        }
+        best = max(by_trees, key=lambda t: np.nan_to_num(by_trees[t], nan=-np.inf))
+        outcomes.append((dict(proposal) | {"n_trees": best}, by_trees[best]))
+    return [(chosen, _finite(objective)) for chosen, objective in outcomes]
+
+
+def _evaluate_peer(setting: Peer, data: Prepared, folds: Sequence[int]) -> float:
+    scores = []
+    for fold in folds:
+        used = data.folds.train.rows(fold)
+        fitted = setting.fit(data.x_train[used], data.y_train[used], seed=0)
+        scores.append(_validate(fitted, data, fold))
+    return _finite(float(np.mean(scores)))
+
+
+def _validate(model: Any, data: Prepared, fold: int) -> float:
+    rows = data.folds.held_out.rows(fold)
+    x, y = data.x_train[rows], data.y_train[rows]
+    try:
+        return float(np.mean(model.log_prob(x, y)))
+    except NoDensityError:
+        return -float(np.sqrt(np.mean((model.mean_draws(x).mean(axis=0) - y) ** 2)))
+
+
+def _finite(objective: float) -> float:
+    """A diverged fit is the worst there is, but still a trial."""
+    return objective if np.isfinite(objective) else -1e6
+
+
+def _rounded(value: Any) -> Any:
+    """Four digits are enough for a setting, and can be read."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _distribution(optuna: Any, choice: Range) -> Any:
+    if isinstance(choice, Choices):
+        return optuna.distributions.CategoricalDistribution(choice.values)
+    if isinstance(choice, Interval):
+        return optuna.distributions.FloatDistribution(choice.low, choice.high, log=choice.log)
+    return optuna.distributions.IntDistribution(choice.low, choice.high, log=choice.log)
