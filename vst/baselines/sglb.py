@@ -45,7 +45,7 @@ class SGLB:
 
     learning_rate: float = 0.1
     depth: int = 3
-    n_learners: int = 300
+    n_learners: int = 200
     members: int = 10
     leaf_steps: int = 1
 
