@@ -14,7 +14,7 @@ from vst.baselines.bartz import BART, linear_noise
 from vst.baselines.deep_ensemble import ROW_BLOCK, DeepEnsemble, Traced, _train
 from vst.baselines.ngboost import NGBoost
 from vst.baselines.sglb import SGLB
-from vst.baselines.xbart import XBART
+from vst.baselines.xbart import XBART, Bins
 from vst.baselines.xgboost import XGBoost
 
 #: Every peer as in the table but quick: fewer trees, members, draws or steps.
@@ -136,11 +136,27 @@ def test_xbart_splits_columns_with_ties(name, rng):
     assert np.sqrt(np.mean((model.mean_draws(x).mean(axis=0) - y) ** 2)) < 0.1 * np.std(y)
 
 
+def test_xbart_splits_long_columns_with_ties_at_few_cutpoints(rng):
+    x = np.column_stack([rng.normal(size=600), rng.integers(0, 4, 600)]).astype(np.float32)
+    y = (np.sign(x[:, 0]) + (x[:, 1] == 2)).astype(np.float32)
+    model = XBART(n_learners=20, draws=10, cutpoints=19).fit(x, y)
+    assert np.sqrt(np.mean((model.mean_draws(x).mean(axis=0) - y) ** 2)) < 0.2 * np.std(y)
+
+
+def test_bins_keep_the_order_of_values_and_tell_apart_what_the_cutpoints_separate(rng):
+    x = np.column_stack([rng.normal(size=1000), rng.integers(0, 5, 1000), np.zeros(1000)])
+    binned = Bins.fit(x, 99)(x)
+    assert [len(np.unique(column)) for column in binned.T] == [100, 5, 1]
+    for raw, bins in zip(x.T, binned.T, strict=True):
+        assert (np.diff(bins[np.argsort(raw)]) >= 0).all()
+    np.testing.assert_array_equal(binned[:, 1], x[:, 1])
+
+
 def test_xbart_drops_the_burn_in(rng):
     x, y = table(0, n=60)
     model = XBART(n_learners=5, burn_in=15, draws=7).fit(x, y)
     assert model.mean_draws(x).shape == (7, 60)
-    sweeps = model.model.predict(x.astype(float), terms="y_hat")
+    sweeps = model.model.predict(model.bins(x), terms="y_hat")
     np.testing.assert_array_equal(model.mean_draws(x), sweeps.T[15:])
 
 
