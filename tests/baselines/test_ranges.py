@@ -10,7 +10,7 @@ from vst.baselines.ranges import without
 def test_defaults_lie_inside_the_ranges(name):
     entry = PEERS[name]
     values = dataclasses.asdict(entry.defaults)
-    for hyperparameter, range_ in entry.ranges.items():
+    for hyperparameter, range_ in {**entry.ranges, **entry.own_ranges}.items():
         assert values[hyperparameter] in range_, hyperparameter
 
 

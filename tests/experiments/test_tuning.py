@@ -13,7 +13,7 @@ from vst.experiments.store import Store
 @pytest.fixture
 def short(monkeypatch):
     """Trials of a few steps."""
-    monkeypatch.setattr("vst.experiments.regression.steps_for", lambda n: 40)
+    monkeypatch.setattr("vst.experiments.regression.steps_for", lambda n, d, *, boosted: 40)
 
 
 def tuned(tmp_path, model, trials):
@@ -52,8 +52,9 @@ def test_the_best_trial_is_the_tuned_setting(tmp_path, short):
 
 
 def test_boosting_tunes_the_number_of_trees_on_the_way(tmp_path, short, monkeypatch):
-    base, ranges = models.SOFT_TREES["vsgbm-const"]
-    monkeypatch.setitem(models.SOFT_TREES, "vsgbm-const", (replace(base, n_trees=3), ranges))
+    entry = models.SOFT_TREES["vsgbm-const"]
+    fewer = entry._replace(defaults=replace(entry.defaults, n_trees=3))
+    monkeypatch.setitem(models.SOFT_TREES, "vsgbm-const", fewer)
     for text in tuned(tmp_path, "vsgbm-const", 2)["parameters"]:
         assert as_parameters(text)["n_trees"] in (1, 2, 3)
 

@@ -12,13 +12,14 @@ from scipy.stats import chi2
 
 from vst.baselines.interface import NormalMixture, Normals, check_rows
 from vst.baselines.libraries import library
-from vst.baselines.ranges import Interval, Ranges, Whole
+from vst.baselines.ranges import Choices, Interval, Ranges, Whole
 
 #: Ranges of our own, around the library's defaults.
-RANGES: Ranges = {
+OWN_RANGES: Ranges = {
     "k": Interval(0.5, 5.0, log=True),
     "beta": Interval(0.75, 2.0),
     "n_learners": Whole(20, 200),
+    "noise_quantile": Choices((0.75, 0.9, 0.99)),
 }
 
 

@@ -19,7 +19,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.baselines.interface import NormalMixture, Normals, check_rows
-from vst.baselines.ranges import Interval, Ranges, Whole
+from vst.baselines.ranges import Choices, Interval, Ranges, Whole
 
 #: The paper's tuning ranges.
 RANGES: Ranges = {
@@ -29,6 +29,9 @@ RANGES: Ranges = {
     "dropout_rate": Interval(0.1, 0.4),
     "prior_scale": Interval(0.001, 2.5, log=True),
 }
+
+#: The paper does not say how long it trains: a tuner chooses between a short and a long run.
+OWN_RANGES: Ranges = {"steps": Choices((2000, 8000))}
 
 #: Smallest scale that a network can predict, in units of the target's standard deviation.
 SMALLEST_SCALE = 1e-3

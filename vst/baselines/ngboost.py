@@ -16,7 +16,7 @@ from vst.baselines.libraries import library
 from vst.baselines.ranges import Interval, Ranges, Whole
 
 #: Ranges of our own, around the library's defaults.
-RANGES: Ranges = {
+OWN_RANGES: Ranges = {
     "learning_rate": Interval(0.005, 0.1, log=True),
     "depth": Whole(2, 6),
     "n_learners": Whole(50, 1000),

@@ -24,6 +24,9 @@ RANGES: Ranges = {
 #: With one tree, the step is fixed: see ``ONE_TREE``.
 ONE_TREE_RANGES = without(RANGES, "learning_rate", "n_learners")
 
+#: Settings that the paper does not name, tuned as well.
+OWN_RANGES: Ranges = {"leaf_steps": Choices((1, 3, 10))}
+
 
 @dataclass(frozen=True)
 class SGLB:

@@ -39,6 +39,9 @@ RANGES: Ranges = {
 
 ONE_TREE_RANGES = without(RANGES, "n_learners")
 
+#: A setting that the paper does not name, tuned as well.
+OWN_RANGES: Ranges = {"least_rows": Choices((1, 3, 10))}
+
 
 @dataclass(frozen=True)
 class XBART:

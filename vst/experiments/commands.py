@@ -25,7 +25,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     tune = commands.add_parser(
         "tune", help="tune models on validation rows, resuming earlier trials"
     )
-    tune.add_argument("--trials", type=int, default=32, help="trials per model and data set")
+    tune.add_argument(
+        "--trials", type=int, help="trials per model and data set (default: by the model's cost)"
+    )
     _common(tune, "directory of the trials (default: the published ones)")
     tune.set_defaults(run=_tune)
 
@@ -69,8 +71,12 @@ def _tune(options: argparse.Namespace) -> int:
 
     names, datasets = _chosen(options, ())
     directory = options.out or tuning.published_trials()
+
+    def trials(name: str) -> int:
+        return tuning.default_trials(name) if options.trials is None else options.trials
+
     jobs = [
-        tuning.Tuning(dataset, name, options.trials, directory)
+        tuning.Tuning(dataset, name, trials(name), directory)
         for dataset in datasets
         for name in names
     ]

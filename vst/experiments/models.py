@@ -3,23 +3,28 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from vst.baselines import PEERS, Peer, Ranges
+from vst.baselines import PEERS, Peer, PeerEntry, Ranges
 from vst.errors import UserError
-from vst.experiments.soft_trees import SOFT_TREES, SoftTrees
+from vst.experiments.soft_trees import SOFT_TREES, SoftEntry, SoftTrees
 from vst.paper import MODELS
 
 #: All names, in the order of the tables.
 NAMES: tuple[str, ...] = tuple(model.id for model in MODELS)
 
 
+def entry(name: str) -> SoftEntry | PeerEntry:
+    """A model's settings before tuning, and where a tuner looks."""
+    return SOFT_TREES[name] if name in SOFT_TREES else PEERS[name]
+
+
 def defaults(name: str) -> SoftTrees | Peer:
     """A model's settings before tuning."""
-    return SOFT_TREES[name][0] if name in SOFT_TREES else PEERS[name].defaults
+    return entry(name).defaults
 
 
 def ranges(name: str) -> Ranges:
-    """Where a tuner looks for a model's settings; the paper's ranges where it has them."""
-    return SOFT_TREES[name][1] if name in SOFT_TREES else PEERS[name].ranges
+    """Where a tuner looks for a model's settings: the paper's ranges, and our own for the rest."""
+    return {**entry(name).ranges, **entry(name).own_ranges}
 
 
 def settings(name: str, parameters: dict[str, Any]) -> SoftTrees | Peer:

@@ -1,4 +1,7 @@
-"""Tables 1 and 6 of the paper: test log-likelihood and RMSE of every model on every data set."""
+"""Tables 1, 2 and 6 of the paper: log-likelihood, OOD AUROC and RMSE of every model and data set.
+
+A fitted model is scored in all three ways at once, so that none is fitted twice.
+"""
 
 import time
 from collections.abc import Sequence
@@ -10,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from vst.baselines import Fitted, NoDensityError, Peer
-from vst.data import Prepared, load_dataset, prepare
+from vst.data import Dataset, Prepared, load_dataset, prepare
 from vst.experiments import models
 from vst.experiments.cells import Cell, as_parameters, as_text
+from vst.experiments.detection import detect
 from vst.experiments.profiles import Profile
 from vst.experiments.provenance import provenance
 from vst.experiments.soft_trees import SoftTrees, fit_stack, steps_for
@@ -21,8 +25,8 @@ from vst.experiments.store import Store
 EXPERIMENT = "regression"
 
 COLUMNS = (
-    "key", "dataset", "model", "fold", "seed", "log_likelihood", "rmse", "seconds",
-    "parameters", "data_sha256", "version", "jax", "device",
+    "key", "dataset", "model", "fold", "seed", "log_likelihood", "rmse", "auroc", "auroc_node", "ood",
+    "seconds", "parameters", "data_sha256", "version", "jax", "device",
 )  # fmt: skip
 
 
@@ -48,7 +52,7 @@ class Stack:
         return len(self.cells)
 
     def compute(self) -> list[dict[str, Any]]:
-        """Fit and score every cell."""
+        """Fit and score every cell: its predictions, and its detection of OOD rows."""
         first = self.cells[0]
         setting = models.settings(first.model, as_parameters(first.parameters))
         data = prepared(first.dataset, bool(getattr(setting, "whiten", False)))
@@ -56,6 +60,7 @@ class Stack:
         fitted = _fit(setting, data, self.cells)
         scores = [score(model, data.x_test, data.y_test) for model in fitted]
         seconds = (time.perf_counter() - start) / len(self.cells)
+        scores = [found | detect(model, data) for found, model in zip(scores, fitted, strict=True)]
         shared = {"data_sha256": data.dataset.sha256, "seconds": round(seconds, 3), **provenance()}
         return [
             {"key": cell.key, **_identity(cell), **scored, **shared}
@@ -75,9 +80,9 @@ def stacks(
     """All work of an experiment, with tuned settings where there are some."""
     jobs = []
     for dataset in datasets:
-        n = load_dataset(dataset).n
+        table = load_dataset(dataset)
         for name in names:
-            setting = setting_for(name, n, tuned.get((dataset, name), {}))
+            setting = setting_for(name, table, tuned.get((dataset, name), {}))
             text = as_text(models.parameters(profile.limited(setting)))
             cells = tuple(
                 Cell(EXPERIMENT, dataset, name, fold, seed, text)
@@ -88,10 +93,13 @@ def stacks(
     return jobs
 
 
-def setting_for(name: str, n: int, tuned: dict[str, Any]) -> SoftTrees | Peer:
-    """A model for a data set of ``n`` rows."""
-    steps = {"steps": steps_for(n)} if isinstance(models.defaults(name), SoftTrees) else {}
-    return models.settings(name, steps | tuned)
+def setting_for(name: str, dataset: Dataset, tuned: dict[str, Any]) -> SoftTrees | Peer:
+    """A model for a data set: how long to train depends on its size."""
+    base = models.defaults(name)
+    if not isinstance(base, SoftTrees):
+        return models.settings(name, tuned)
+    steps = steps_for(dataset.n, dataset.d, boosted=base.n_trees > 0)
+    return models.settings(name, {"steps": steps} | tuned)
 
 
 def missing(jobs: Sequence[Stack], store: Store) -> list[Stack]:
@@ -101,7 +109,7 @@ def missing(jobs: Sequence[Stack], store: Store) -> list[Stack]:
     return [Stack(cells) for cells in left if cells]
 
 
-def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, float | None]:
+def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
     """Mean test log-likelihood and RMSE, in standardised units."""
     mean = model.mean_draws(x).mean(axis=0)
     try:

@@ -34,8 +34,19 @@ COLUMNS = (
 #: Settings of soft trees evaluated together, in one compiled program.
 ROUND = 8
 
-#: What a round has in common: depth shapes the program, whitening the data.
-SHARED = ("depth", "whiten")
+#: Trials per data set, where they are not 16. BART keeps the defaults of its literature.
+TRIALS = {
+    "vst-plus": 24,
+    "deep-ensemble": 8,
+    "ngboost": 8,
+    "bartz": 0,
+    "xgboost-1": 12,
+    "sglb-1": 12,
+}
+
+#: What a round has in common (depth shapes the program, whitening the data), and its values in the
+#: first rounds, before there is anything to learn from.
+SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5, 3), "whiten": (1, 0, 1)}
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,11 @@ def is_soft(model: str) -> bool:
     return isinstance(models.defaults(model), SoftTrees)
 
 
+def default_trials(model: str) -> int:
+    """How many settings of a model to try: fewer where one takes long."""
+    return TRIALS.get(model, 16)
+
+
 def validation_folds(n: int) -> range:
     """Folds of the training part that are held out in turn: more where one has few rows."""
     return range(3 if n < 2_000 else 1)
@@ -112,7 +128,7 @@ def validation_folds(n: int) -> range:
 def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> list[dict[str, Any]]:
     """Ask for the next settings, given the outcomes so far.
 
-    The first of a round is free; the others agree with it in what shapes the program.
+    Those of a soft tree agree in what shapes the program; its very first are the defaults.
     """
     with warnings.catch_warnings():
         return _propose(model, done, count, seed)
@@ -129,7 +145,7 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
     }
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     sampler = optuna.samplers.TPESampler(
-        seed=seed + len(done), multivariate=True, constant_liar=True, n_startup_trials=2 * ROUND
+        seed=seed + len(done), multivariate=True, constant_liar=True, n_startup_trials=ROUND
     )
     study = optuna.create_study(direction="maximize", sampler=sampler)
     for text, objective in zip(done["parameters"], done["objective"], strict=True):
@@ -141,11 +157,23 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
                 value=objective,
             )
         )
-    first = study.ask(space).params
-    common = {name: first[name] for name in SHARED if name in first}
-    study.sampler = optuna.samplers.PartialFixedSampler(common, sampler)
-    asked = [first] + [study.ask(space).params for _ in range(count - 1)]
+    asked = []
+    if is_soft(model):
+        common = _common_to_round(study, space, len(done) // ROUND)
+        study.sampler = optuna.samplers.PartialFixedSampler(common, sampler)
+        if not len(done):
+            before = models.parameters(models.defaults(model)) | common
+            asked.append({name: before[name] for name in space})
+    asked += [study.ask(space).params for _ in range(count - len(asked))]
     return [{name: _rounded(value) for name, value in params.items()} for params in asked]
+
+
+def _common_to_round(study: Any, space: dict[str, Any], number: int) -> dict[str, int]:
+    shared = {name: values for name, values in SHARED.items() if name in space}
+    if all(number < len(values) for values in shared.values()):
+        return {name: values[number] for name, values in shared.items()}
+    free = study.ask(space).params
+    return {name: free[name] for name in shared}
 
 
 def evaluate(
@@ -155,10 +183,10 @@ def evaluate(
 
     For a VSGBM the returned settings also hold the best number of trees.
     """
-    n = load_dataset(dataset).n
-    settings = [setting_for(model, n, proposal) for proposal in proposals]
+    table = load_dataset(dataset)
+    settings = [setting_for(model, table, proposal) for proposal in proposals]
     data = prepared(dataset, bool(proposals[0].get("whiten", False)))
-    folds = validation_folds(n)
+    folds = validation_folds(table.n)
     trees = [setting for setting in settings if isinstance(setting, SoftTrees)]
     if trees:
         return _evaluate_together(proposals, trees, data, folds)
