@@ -4,10 +4,6 @@ import argparse
 import time
 from pathlib import Path
 
-from vst.data import CATALOGUE
-from vst.data.places import find
-from vst.errors import UserError
-
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add ``vst run`` and ``vst tune`` to the command line."""
@@ -59,9 +55,7 @@ def _run(options: argparse.Namespace) -> int:
     total, todo = (sum(job.size for job in some) for some in (jobs, left))
     print(f"{total} cells, {total - todo} in {store.directory}, {todo} to compute")
     runner.run(left, store, workers=options.workers)
-    wanted = {cell.key for job in jobs for cell in job.cells}
-    results = store.load(datasets)
-    print(regression.summary(results[results["key"].isin(wanted)]).to_string(index=False))
+    print(regression.summary(regression.results_of(jobs, store)).to_string(index=False))
     return 0
 
 
@@ -94,18 +88,10 @@ def _chosen(
     options: argparse.Namespace, default_datasets: tuple[str, ...]
 ) -> tuple[list[str], list[str]]:
     """Models and data sets to work on; wrong names are refused before anything is computed."""
-    from vst.experiments import models
+    from vst.experiments import datasets, models
 
-    regression_sets = [info.name for info in CATALOGUE.values() if info.task == "regression"]
     names = options.models or list(models.NAMES)
     models.check_names("model", names, models.NAMES)
-    datasets = options.datasets or list(default_datasets)
-    if not datasets:
-        datasets = [name for name in regression_sets if find(CATALOGUE[name]) is not None]
-    models.check_names("data set", datasets, tuple(regression_sets))
-    absent = [name for name in datasets if find(CATALOGUE[name]) is None]
-    if absent:
-        raise UserError(
-            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
-        )
-    return names, datasets
+    chosen = options.datasets or list(default_datasets) or datasets.here()
+    datasets.check(chosen)
+    return names, chosen

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from vst.baselines import Fitted, NoDensityError, Peer
-from vst.data import Dataset, Prepared, load_dataset, prepare
-from vst.experiments import models
+from vst.data import Prepared, prepare
+from vst.experiments import datasets, models
 from vst.experiments.cells import Cell, as_parameters, as_text
+from vst.experiments.datasets import Size
 from vst.experiments.detection import detect
 from vst.experiments.profiles import Profile
 from vst.experiments.provenance import provenance
@@ -37,9 +38,9 @@ class Stack:
     cells: tuple[Cell, ...]
 
     @property
-    def dataset(self) -> str:
-        """The cells' data set."""
-        return self.cells[0].dataset
+    def file(self) -> str:
+        """The file that the results go to."""
+        return datasets.stem(self.cells[0].dataset)
 
     @property
     def label(self) -> str:
@@ -70,7 +71,7 @@ class Stack:
 
 def stacks(
     profile: Profile,
-    datasets: Sequence[str],
+    on: Sequence[str],
     names: Sequence[str],
     tuned: dict[tuple[str, str], dict[str, Any]],
     *,
@@ -79,10 +80,10 @@ def stacks(
 ) -> list[Stack]:
     """All work of an experiment, with tuned settings where there are some."""
     jobs = []
-    for dataset in datasets:
-        table = load_dataset(dataset)
+    for dataset in on:
+        size = datasets.size(dataset)
         for name in names:
-            setting = setting_for(name, table, tuned.get((dataset, name), {}))
+            setting = setting_for(name, size, tuned.get((dataset, name), {}))
             text = as_text(models.parameters(profile.limited(setting)))
             cells = tuple(
                 Cell(EXPERIMENT, dataset, name, fold, seed, text)
@@ -93,20 +94,26 @@ def stacks(
     return jobs
 
 
-def setting_for(name: str, dataset: Dataset, tuned: dict[str, Any]) -> SoftTrees | Peer:
-    """A model for a data set: how long to train depends on its size."""
+def setting_for(name: str, size: Size, tuned: dict[str, Any]) -> SoftTrees | Peer:
+    """A model for a data set of this size, which decides how long to train."""
     base = models.defaults(name)
     if not isinstance(base, SoftTrees):
         return models.settings(name, tuned)
-    steps = steps_for(dataset.n, dataset.d, boosted=base.n_trees > 0)
+    steps = steps_for(*size, boosted=base.n_trees > 0)
     return models.settings(name, {"steps": steps} | tuned)
 
 
 def missing(jobs: Sequence[Stack], store: Store) -> list[Stack]:
     """The jobs, or parts of jobs, whose results the store does not have."""
-    have = set(store.load(sorted({job.dataset for job in jobs}))["key"])
+    have = set(store.load(sorted({job.file for job in jobs}))["key"])
     left = (tuple(cell for cell in job.cells if cell.key not in have) for job in jobs)
     return [Stack(cells) for cells in left if cells]
+
+
+def results_of(jobs: Sequence[Stack], store: Store) -> pd.DataFrame:
+    """The rows that the store has of these jobs' cells."""
+    results = store.load(sorted({job.file for job in jobs}))
+    return results[results["key"].isin({cell.key for job in jobs for cell in job.cells})]
 
 
 def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=2)
 def prepared(dataset: str, whiten: bool = False) -> Prepared:
     """The paper's split of a data set; kept, since cells of one data set follow each other."""
-    return prepare(load_dataset(dataset), whiten=whiten)
+    return prepare(datasets.load(dataset), whiten=whiten)
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jax
@@ -178,7 +179,7 @@ class SoftEntry(NamedTuple):
 
     defaults: SoftTrees
     ranges: Ranges  #: the paper's
-    own_ranges: Ranges = {}
+    own_ranges: Ranges = MappingProxyType({})
 
 
 SOFT_TREES: dict[str, SoftEntry] = {

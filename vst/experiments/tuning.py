@@ -18,9 +18,9 @@ import pandas as pd
 
 import vst
 from vst.baselines import Choices, Interval, NoDensityError, Peer, Range
-from vst.data import Prepared, load_dataset
+from vst.data import Prepared
 from vst.data.places import bundled_directory
-from vst.experiments import models
+from vst.experiments import datasets, models
 from vst.experiments.cells import Cell, as_parameters, as_text
 from vst.experiments.regression import prepared, setting_for
 from vst.experiments.soft_trees import SoftTrees, fit_stack
@@ -63,6 +63,11 @@ class Tuning:
     seed: int = 0
 
     @property
+    def file(self) -> str:
+        """The file that the trials go to."""
+        return f"{datasets.stem(self.dataset)}-{self.model}"
+
+    @property
     def label(self) -> str:
         """Data set and model."""
         return f"{self.dataset} {self.model}"
@@ -75,8 +80,7 @@ class Tuning:
     def compute(self) -> list[dict[str, Any]]:
         """Run the trials that are still to be done."""
         store = Store(self.directory, COLUMNS)
-        file = f"{self.dataset}-{self.model}"
-        done = store.load([file])
+        done = store.load([self.file])
         while len(done) < self.trials:
             start = time.perf_counter()
             proposals = propose(self.model, done, self._round(len(done)), seed=self.seed)
@@ -86,8 +90,8 @@ class Tuning:
                 self._row(len(done) + i, parameters, objective, seconds)
                 for i, (parameters, objective) in enumerate(outcomes)
             ]
-            store.append(file, rows)
-            done = store.load([file])
+            store.append(self.file, rows)
+            done = store.load([self.file])
         return []
 
     def _round(self, done: int) -> int:
@@ -105,7 +109,7 @@ class Tuning:
             "objective": round(objective, 5),
             "seconds": seconds,
             "parameters": text,
-            "validation_folds": len(validation_folds(load_dataset(self.dataset).n)),
+            "validation_folds": len(validation_folds(datasets.size(self.dataset).n)),
             "version": vst.__version__,
         }
 
@@ -183,10 +187,10 @@ def evaluate(
 
     For a VSGBM the returned settings also hold the best number of trees.
     """
-    table = load_dataset(dataset)
-    settings = [setting_for(model, table, proposal) for proposal in proposals]
+    size = datasets.size(dataset)
+    settings = [setting_for(model, size, proposal) for proposal in proposals]
     data = prepared(dataset, bool(proposals[0].get("whiten", False)))
-    folds = validation_folds(table.n)
+    folds = validation_folds(size.n)
     trees = [setting for setting in settings if isinstance(setting, SoftTrees)]
     if trees:
         return _evaluate_together(proposals, trees, data, folds)
