@@ -9,9 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+from scipy.special import logsumexp
+from scipy.stats import norm
 
 from vst.baselines.ranges import Interval, Ranges, Whole
-from vst.boosting import draw_ensemble, fit_ensemble, stack_trees
+from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.data import Prepared
 from vst.inference import Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
@@ -104,12 +106,9 @@ class FittedStack:
     program: Program
     posteriors: LowRankGaussian  #: stacked over fits and members, and trees for a VSGBM
 
-    def model(self, i: int, n_trees: int | None = None) -> FittedTrees:
-        """The model of fit ``i``; of a VSGBM optionally with its first ``n_trees`` trees only."""
-        setting, seed = self.settings[i], self.seeds[i]
-        own = slice(i * setting.members, (i + 1) * setting.members)
-        posteriors = jax.tree.map(lambda a: a[own], self.posteriors)
-        key = jax.random.fold_in(jax.random.key(seed), self.folds[i])
+    def model(self, i: int) -> FittedTrees:
+        """The model of fit ``i``."""
+        setting, key, posteriors = self.settings[i], self._key(i), self._posteriors(i)
         if not setting.n_trees:
             thetas = draw_parameters(key, posteriors, DRAWS)
             return FittedTrees(TreeDraws(thetas, jnp.float32(setting.beta), self.program.shape))
@@ -119,7 +118,7 @@ class FittedStack:
                 key,
                 self.program.shape,
                 setting.beta,
-                jax.tree.map(lambda a: a[:, :n_trees], posteriors),
+                posteriors,
                 self.data.x_train[used],
                 self.data.y_train[used],
                 n_draws=DRAWS,
@@ -127,6 +126,41 @@ class FittedStack:
                 prior_sigma_beta=setting.prior_sigma_beta,
             )
         )
+
+    def log_likelihood_by_trees(
+        self, i: int, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " trees"]:
+        """Mean log-likelihood of the VSGBMs that the first tree, the first two, ... of fit ``i`` are.
+
+        Each tree is evaluated once, where scoring the ensembles one by one would evaluate it in all.
+        """
+        setting = self.settings[i]
+        tree_key, noise_key = jax.random.split(self._key(i))
+        thetas = draw_parameters(tree_key, self._posteriors(i), DRAWS)
+        used = self.data.folds.train.rows(self.folds[i])
+        residual, mean, scores = self.data.y_train[used], np.zeros(()), []
+        for tree in range(setting.n_trees):
+            draws = TreeDraws(thetas[:, tree], jnp.float32(setting.beta), self.program.shape)
+            residual = residual - map_rows(mean_functions, draws, self.data.x_train[used])
+            mean = mean + map_rows(mean_functions, draws, x)
+            variance = draw_noise_variance(
+                jax.random.fold_in(noise_key, tree),
+                np.sum(np.square(residual), axis=1),
+                len(used),
+                setting.prior_sigma_alpha,
+                setting.prior_sigma_beta,
+            )
+            density = norm.logpdf(y, mean, np.sqrt(variance)[:, None])
+            scores.append(np.mean(logsumexp(density, axis=0) - np.log(DRAWS)))
+        return np.array(scores)
+
+    def _posteriors(self, i: int) -> LowRankGaussian:
+        members = self.settings[i].members
+        own = slice(i * members, (i + 1) * members)
+        return jax.tree.map(lambda a: a[own], self.posteriors)
+
+    def _key(self, i: int) -> PRNGKeyArray:
+        return jax.random.fold_in(jax.random.key(self.seeds[i]), self.folds[i])
 
 
 def fit_stack(
