@@ -32,6 +32,17 @@ def size(name: str) -> Size:
     return Size(dataset.n, dataset.d)
 
 
+def label(name: str) -> str:
+    """Name in tables and figures.
+
+    Examples
+    --------
+    >>> label("song_8k"), label("tables/homes.csv:price")
+    ('song (8k)', 'homes')
+    """
+    return CATALOGUE[name].label if name in CATALOGUE else stem(name)
+
+
 def stem(name: str) -> str:
     """The name of the file that a data set's results go to.
 

@@ -8,7 +8,7 @@ import pandas as pd
 from vst.data import CATALOGUE
 from vst.data.places import find
 from vst.errors import UserError
-from vst.experiments import datasets, models, regression, runner, tuning
+from vst.experiments import datasets, models, rank, regression, runner, tuning
 from vst.experiments.profiles import profile as find_profile
 from vst.experiments.store import Store
 from vst.paper import DATASETS
@@ -71,6 +71,51 @@ def regression_results(
     jobs = regression.stacks(
         chosen, on, names, tuning.tuned_settings(), folds=folds or None, seed=seed
     )
+    return _obtained(jobs, store, on, names, compute)
+
+
+def rank_results(
+    profile: str = "paper",
+    on: Sequence[str] = (),
+    leaves: Sequence[str] = (),
+    *,
+    ranks: Sequence[int] = (),
+    folds: int = 0,
+    seed: int = 0,
+    compute: bool | None = None,
+) -> Obtained:
+    """Scores of soft trees against the rank of their posterior; parameters as above.
+
+    Parameters
+    ----------
+    leaves
+        ``constant`` or ``linear``; both where none are named.
+    ranks
+        Ranks up to full; the profile's where none are named.
+    """
+    chosen = find_profile(profile)
+    on = list(on or chosen.datasets or paper_datasets())
+    compute = chosen.name != "paper" if compute is None else compute
+    if compute:
+        datasets.check(on)
+    store = Store(chosen.results(rank.EXPERIMENT), rank.COLUMNS)
+    jobs = rank.stacks(
+        chosen,
+        on,
+        leaves or list(rank.LEAVES),
+        tuning.tuned_settings(),
+        ranks=ranks,
+        folds=folds or None,
+        seed=seed,
+    )
+    return _obtained(
+        jobs, store, on, [rank.LEAVES[name] for name in leaves or rank.LEAVES], compute
+    )
+
+
+def _obtained(
+    jobs: Sequence[regression.Stack], store: Store, on: list[str], names: list[str], compute: bool
+) -> Obtained:
     if compute:
         left = regression.missing(jobs, store)
         if left:

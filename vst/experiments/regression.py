@@ -5,9 +5,9 @@ A fitted model is scored in all three ways at once, so that none is fitted twice
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -58,15 +58,25 @@ class Stack:
         setting = models.settings(first.model, as_parameters(first.parameters))
         data = prepared(first.dataset, bool(getattr(setting, "whiten", False)))
         start = time.perf_counter()
-        fitted = _fit(setting, data, self.cells)
+        fitted = fit_cells(setting, data, self.cells)
         scores = [score(model, data.x_test, data.y_test) for model in fitted]
         seconds = (time.perf_counter() - start) / len(self.cells)
-        scores = [found | detect(model, data) for found, model in zip(scores, fitted, strict=True)]
+        scores = [
+            found | detect(model, data) | self.more(model)
+            for found, model in zip(scores, fitted, strict=True)
+        ]
         shared = {"data_sha256": data.dataset.sha256, "seconds": round(seconds, 3), **provenance()}
         return [
             {"key": cell.key, **_identity(cell), **scored, **shared}
             for cell, scored in zip(self.cells, scores, strict=True)
         ]
+
+    def more(self, model: Fitted) -> dict[str, Any]:
+        """Further columns of a cell's row; none here."""
+        return {}
+
+
+AnyStack = TypeVar("AnyStack", bound=Stack)
 
 
 def stacks(
@@ -103,11 +113,11 @@ def setting_for(name: str, size: Size, tuned: dict[str, Any]) -> SoftTrees | Pee
     return models.settings(name, {"steps": steps} | tuned)
 
 
-def missing(jobs: Sequence[Stack], store: Store) -> list[Stack]:
+def missing(jobs: Sequence[AnyStack], store: Store) -> list[AnyStack]:
     """The jobs, or parts of jobs, whose results the store does not have."""
     have = set(store.load(sorted({job.file for job in jobs}))["key"])
-    left = (tuple(cell for cell in job.cells if cell.key not in have) for job in jobs)
-    return [Stack(cells) for cells in left if cells]
+    parts = ((job, tuple(cell for cell in job.cells if cell.key not in have)) for job in jobs)
+    return [replace(job, cells=cells) for job, cells in parts if cells]
 
 
 def results_of(jobs: Sequence[Stack], store: Store) -> pd.DataFrame:
@@ -135,21 +145,23 @@ def prepared(dataset: str, whiten: bool = False) -> Prepared:
     return prepare(datasets.load(dataset), whiten=whiten)
 
 
-def summary(results: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over folds of each model's scores on each data set."""
-    groups = results.groupby(["model", "dataset"], sort=False)
-    frame = groups.agg(
-        log_likelihood=("log_likelihood", "mean"),
-        log_likelihood_error=("log_likelihood", "std"),
-        rmse=("rmse", "mean"),
-        rmse_error=("rmse", "std"),
-        folds=("fold", "nunique"),
-        seconds=("seconds", "sum"),
-    )
-    return frame.reset_index()
+def summary(
+    results: pd.DataFrame,
+    scores: Sequence[str] = ("log_likelihood", "rmse"),
+    *,
+    by: Sequence[str] = ("model", "dataset"),
+) -> pd.DataFrame:
+    """Mean and standard deviation over folds of some scores, by default of each model and data set."""
+    columns: dict[str, tuple[str, str]] = {}
+    for score in scores:
+        columns |= {score: (score, "mean"), f"{score}_error": (score, "std")}
+    groups = results.groupby(list(by), sort=False)
+    columns |= {"folds": ("fold", "nunique"), "seconds": ("seconds", "sum")}
+    return groups.agg(**columns).reset_index()
 
 
-def _fit(setting: SoftTrees | Peer, data: Prepared, cells: Sequence[Cell]) -> list[Fitted]:
+def fit_cells(setting: SoftTrees | Peer, data: Prepared, cells: Sequence[Cell]) -> list[Fitted]:
+    """Fit a model to the folds of some cells, with their seeds."""
     if isinstance(setting, SoftTrees):
         folds, seeds = [cell.fold for cell in cells], [cell.seed for cell in cells]
         fitted = fit_stack([setting] * len(cells), data, folds, seeds)

@@ -31,6 +31,9 @@ from vst.tree import Leaves, Noise, TreeShape
 #: Posterior draws behind every score.
 DRAWS = 100
 
+#: The last steps, over which the ELBO's estimates are averaged.
+ELBO_STEPS = 1000
+
 #: The paper's tuning ranges.
 VST_RANGES: Ranges = {
     "learning_rate": Interval(1e-4, 1e-3, log=True),
@@ -83,6 +86,7 @@ class FittedTrees:
     """A fitted replica, with the two functions of a peer."""
 
     draws: Draws
+    elbo: float = float("nan")  #: at the end of training, in nats per row; of a VSGBM's last tree
 
     def mean_draws(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "draws n"]:
         """The mean function of each posterior draw."""
@@ -105,27 +109,28 @@ class FittedStack:
     seeds: Sequence[int]
     program: Program
     posteriors: LowRankGaussian  #: stacked over fits and members, and trees for a VSGBM
+    elbo: Float[np.ndarray, " fits"]  #: at the end of training, in nats per row
 
     def model(self, i: int) -> FittedTrees:
         """The model of fit ``i``."""
         setting, key, posteriors = self.settings[i], self._key(i), self._posteriors(i)
         if not setting.n_trees:
             thetas = draw_parameters(key, posteriors, DRAWS)
-            return FittedTrees(TreeDraws(thetas, jnp.float32(setting.beta), self.program.shape))
+            draws = TreeDraws(thetas, jnp.float32(setting.beta), self.program.shape)
+            return FittedTrees(draws, self.elbo[i])
         used = self.data.folds.train.rows(self.folds[i])
-        return FittedTrees(
-            draw_ensemble(
-                key,
-                self.program.shape,
-                setting.beta,
-                posteriors,
-                self.data.x_train[used],
-                self.data.y_train[used],
-                n_draws=DRAWS,
-                prior_sigma_alpha=setting.prior_sigma_alpha,
-                prior_sigma_beta=setting.prior_sigma_beta,
-            )
+        ensemble = draw_ensemble(
+            key,
+            self.program.shape,
+            setting.beta,
+            posteriors,
+            self.data.x_train[used],
+            self.data.y_train[used],
+            n_draws=DRAWS,
+            prior_sigma_alpha=setting.prior_sigma_alpha,
+            prior_sigma_beta=setting.prior_sigma_beta,
         )
+        return FittedTrees(ensemble, self.elbo[i])
 
     def log_likelihood_by_trees(
         self, i: int, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
@@ -188,12 +193,16 @@ def fit_stack(
     program = first.program(data.x_train.shape[1])
     keys, x, y = _keys(folds, seeds, members), data.x_train, data.y_train
     if first.n_trees:
-        posteriors = stack_trees(
-            fit_ensemble(keys, program, hyper, x, y, rows, n_trees=first.n_trees, steps=first.steps)
+        fits = fit_ensemble(
+            keys, program, hyper, x, y, rows, n_trees=first.n_trees, steps=first.steps
         )
+        last, posteriors = fits[-1], stack_trees(fits)
     else:
-        posteriors = fit(keys, program, hyper, x, y, rows, steps=first.steps).posteriors
-    return FittedStack(settings, data, folds, seeds, program, posteriors)
+        last = fit(keys, program, hyper, x, y, rows, steps=first.steps)
+        posteriors = last.posteriors
+    by_replica = last.elbo[:, -ELBO_STEPS:].mean(axis=1)
+    elbo = by_replica.reshape(len(settings), members).mean(axis=1)
+    return FittedStack(settings, data, folds, seeds, program, posteriors, elbo)
 
 
 def _keys(folds: Sequence[int], seeds: Sequence[int], members: int) -> PRNGKeyArray:

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from vst.baselines import Choices, Interval, Range
 from vst.data import CATALOGUE
 from vst.experiments import models, tuning
+from vst.experiments.datasets import label as dataset_label
 from vst.experiments.obtain import Obtained
 from vst.paper import MODEL_BY_ID, MODELS, TABLES, label, outcomes, printed
 from vst.report.scores import WHOLE, best, reached, scores_of
@@ -65,7 +66,7 @@ def dots(results: pd.DataFrame, table: str, datasets: Sequence[str]) -> Figure:
             places,
             higher=higher,
         )
-        axis.set_title(_label(dataset))
+        axis.set_title(dataset_label(dataset))
     for axis in axes[:, 0]:
         axis.set_yticks(list(places.values()), [m.label for m in rows], fontsize=8)
     handles = [
@@ -141,7 +142,7 @@ def times(results: pd.DataFrame) -> Figure:
 def tuned_values(datasets: Sequence[str]) -> Html:
     """The paper's table of ranges, with the values that our tuner chose on each data set."""
     chosen = tuning.tuned_settings()
-    head = "".join(f"<th>{_label(name)}</th>" for name in datasets)
+    head = "".join(f"<th>{dataset_label(name)}</th>" for name in datasets)
     body: list[str] = []
     for model in MODELS:
         entry = models.entry(model.id)
@@ -202,13 +203,18 @@ def time_table(results: pd.DataFrame) -> MarkdownTable:
     return MarkdownTable(pd.concat([frame, pd.DataFrame([total])], ignore_index=True))
 
 
-def reached_table(results: pd.DataFrame, table: str, names: Sequence[str]) -> MarkdownTable:
+def reached_table(
+    results: pd.DataFrame, table: str, names: Sequence[str] = (), *, column: str | None = None
+) -> MarkdownTable:
     """On how many data sets our fits reach the printed scores; of all models if none are named."""
-    places = reached(scores_of(results, table), table, names or list(MODEL_BY_ID))
+    ours = scores_of(results, column or table)
+    places = reached(ours, table, names or list(MODEL_BY_ID))
     rows = []
     for name, group in places.groupby("model", sort=False):
         missed = group[~group["reached"].astype(bool)].to_dict("records")
-        misses = (f"{_label(m['dataset'])} ({m['ours']}; paper {m['paper']})" for m in missed)
+        misses = (
+            f"{dataset_label(m['dataset'])} ({m['ours']}; paper {m['paper']})" for m in missed
+        )
         rows.append(
             {
                 "model": label(str(name)),
@@ -226,7 +232,7 @@ def winners_table(results: pd.DataFrame, table: str) -> MarkdownTable:
     return MarkdownTable(
         pd.DataFrame(
             {
-                "data set": frame["dataset"].map(_label),
+                "data set": frame["dataset"].map(dataset_label),
                 "best": frame["model"].map(label),
                 "score": frame["score"],
                 "error bar overlaps": frame["on par"].map(
@@ -259,7 +265,7 @@ def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
-def completeness(obtained: Obtained) -> Markdown:
+def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown:
     """Say what the tables rest on, and how to compute what is not there."""
     results = obtained.results
     text = (
@@ -269,7 +275,7 @@ def completeness(obtained: Obtained) -> Markdown:
     if obtained.missing:
         text += (
             f" **{obtained.missing:,} more are not there yet** and leave gaps, or scores over fewer "
-            "folds, in the tables below; `vst run regression --profile paper` computes them."
+            f"folds, in what follows; `vst run {experiment} --profile paper` computes them."
         )
     return Markdown(text)
 
@@ -288,7 +294,3 @@ def song_note(datasets: Sequence[str]) -> Markdown:
 
 def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _label(dataset: str) -> str:
-    return CATALOGUE[dataset].label if dataset in CATALOGUE else dataset

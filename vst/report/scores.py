@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from vst.data import CATALOGUE
+from vst.experiments.datasets import label as dataset_label
 from vst.paper import MODEL_BY_ID, MODELS, TABLES, Model, bold_cells, printed
 from vst.report.tables import Html, number
 
@@ -76,7 +77,7 @@ def score_table(ours: pd.DataFrame, table: str, datasets: Sequence[str]) -> Html
     bold = dict(zip(_places(ours), marks, strict=True))
     our_scores, paper_scores = _by_place(ours), _by_place(printed(table))
     models = [m for m in MODELS if any((m.id, d) in our_scores for d in datasets) or _has(table, m)]
-    head = "".join(f"<th>{escape(_label(name))}</th>" for name in datasets)
+    head = "".join(f"<th>{escape(dataset_label(name))}</th>" for name in datasets)
     body = []
     for i, model in enumerate(models):
         rule = i > 0 and _section(model) != _section(models[i - 1])
@@ -176,7 +177,3 @@ def _section(model: Model) -> str:
 def _row_label(model: Model) -> str:
     notes = {"paper": "", "beyond": " <small>beyond the paper</small>", "today": ""}
     return escape(model.label) + notes[model.origin]
-
-
-def _label(dataset: str) -> str:
-    return CATALOGUE[dataset].label if dataset in CATALOGUE else dataset
