@@ -91,10 +91,10 @@ class Tuning:
         store = Store(self.directory, COLUMNS)
         done = store.load([self.file])
         while len(done) < self.trials:
-            start = time.perf_counter()
+            start = time.process_time()
             proposals = propose(self.model, done, self._round(len(done)), seed=self.seed)
             outcomes = evaluate(self.model, self.dataset, proposals)
-            seconds = round((time.perf_counter() - start) / len(outcomes), 3)
+            seconds = round((time.process_time() - start) / len(outcomes), 3)
             rows = [
                 self._row(len(done) + i, parameters, objective, seconds)
                 for i, (parameters, objective) in enumerate(outcomes)
