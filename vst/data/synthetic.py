@@ -24,6 +24,7 @@ class Curve(NamedTuple):
     grid: Float[np.ndarray, "m 1"]
     truth: Float[np.ndarray, " m"]
     support: tuple[Span, ...] = ()  #: where the inputs were drawn from
+    noise: float = float("nan")  #: standard deviation of the noise, where it is the same everywhere
 
     def inside(self) -> Bool[np.ndarray, " m"]:
         """Which points of the grid lie where there are data."""
@@ -46,18 +47,18 @@ def bent_line(n: int = 120, noise: float = 0.1, seed: int = 0) -> Curve:
     return Curve(x[:, None], y, grid[:, None], _bends(grid), ((-2.0, 2.0),))
 
 
-def tails(n: int = 200, noise: float = 0.1, seed: int = 0) -> Curve:
+def tails(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
     """A wave on a slope, observed in the middle third of the range that is looked at."""
     return _observe(wave, [(-1.0, 1.0)], (-3.0, 3.0), n, noise, seed)
 
 
-def gap(n: int = 200, noise: float = 0.1, seed: int = 0) -> Curve:
+def gap(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
     """The same wave on a slope, observed in two clusters with a gap between them."""
     return _observe(wave, [(-1.5, -0.5), (0.5, 1.5)], (-2.0, 2.0), n, noise, seed)
 
 
 def step(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
-    """A jump from -2 to 2 half way."""
+    """A jump from -1 to 1 half way."""
     return _observe(jump, [(0.0, 1.0)], (0.0, 1.0), n, noise, seed)
 
 
@@ -72,8 +73,8 @@ def wave(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
 
 
 def jump(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """-2 below one half, and 2 from there on."""
-    return np.where(x < 0.5, -2.0, 2.0)
+    """-1 below one half, and 1 from there on."""
+    return np.where(x < 0.5, -1.0, 1.0)
 
 
 def daubechies_wavelet(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -106,4 +107,4 @@ def _observe(
     x = np.sort(rng.uniform(low, high))
     y = function(x) + noise * rng.normal(size=n)
     grid = np.linspace(*shown, 401)
-    return Curve(x[:, None], y, grid[:, None], function(grid), tuple(support))
+    return Curve(x[:, None], y, grid[:, None], function(grid), tuple(support), noise)

@@ -64,7 +64,7 @@ def daubechies(order: int = 10, levels: int = 8) -> Wavelet:
     h = np.sqrt(2) * daubechies_filter(order)
     width = len(h) - 1
     points = np.arange(width)
-    # Row i, column j: the weight of phi(j) in phi(i). The last whole number, where phi is 0, is left out.
+    # Row i, column j: the weight of phi(j) in phi(i). At the last whole number phi is 0: left out.
     index = 2 * points[:, None] - points[None, :]
     refinement = np.where((index >= 0) & (index <= width), h[np.clip(index, 0, width)], 0.0)
     values, vectors = np.linalg.eig(refinement)
