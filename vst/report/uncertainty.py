@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vst.data.synthetic import Curve
-from vst.experiments.pictures import Sampled, flat_rmse, printed_rmse, rmse
+from vst.experiments.pictures import Sampled, Settings, flat_rmse, printed_rmse, rmse
 from vst.experiments.statements import Statement
 from vst.paper import label
 from vst.report.regression import COLOURS
 from vst.report.style import GREY, styled
-from vst.report.tables import Markdown, MarkdownTable, number
+from vst.report.tables import Html, Markdown, MarkdownTable, download, number
 
 TRUTH = "#222222"
 
@@ -167,6 +167,45 @@ HEADINGS = {
 }
 
 
+#: Where "outside" is the gap.
+GAP_HEADINGS = {
+    "outside": "spread in the gap",
+    "ratio": "gap / inside",
+    "reached": "truth reached in the gap",
+}
+
+
+def setup(settings: Settings, rows: int, repeats: int) -> Markdown:
+    """Say how the models are set."""
+    sets = "data set" if repeats == 1 else "data sets"
+    return Markdown(
+        f"Every picture has {repeats} {sets} of {rows:,} rows, drawn with different seeds: the "
+        "first is shown, all are measured. The soft trees have the same settings in all of them: "
+        f"linear leaves, depth {settings.depth}, posterior rank {settings.rank}, "
+        f"$\\beta$ = {settings.beta:g}, a prior of standard deviation {settings.prior_scale:g} and "
+        f"{settings.steps:,} steps; the VSGBM has {settings.n_trees} trees. XBART and SGLB have the "
+        f"settings from which they are tuned in the other chapters. Each model draws "
+        f"{settings.functions} functions; SGLB has as many members."
+    )
+
+
+def flat_note(curve: Curve) -> Markdown:
+    """Say what the errors on a curve are to be compared with, ours and the paper's."""
+    flat = flat_rmse(curve)
+    paper = printed_rmse("wavelet")
+    above = [label(model) for model, error in paper.items() if error > flat]
+    note = (
+        f"A flat line has an error of {number(flat)} on this wavelet. It is the yardstick for "
+        "underfitting: a model at this error has found nothing."
+    )
+    if above:
+        note += (
+            f" The errors that the paper prints for {' and '.join(above)} are above it too, which "
+            "means the same if its wavelet was scaled to unit norm, as ours is."
+        )
+    return Markdown(note)
+
+
 def measure_table(
     problem: str, measures: pd.DataFrame, headings: Mapping[str, str] | None = None
 ) -> MarkdownTable:
@@ -207,6 +246,16 @@ def statement_table(statements: Sequence[Statement]) -> MarkdownTable:
             for one in statements
         )
     )
+
+
+def downloads(measures: Mapping[str, pd.DataFrame]) -> Html:
+    """A link that saves the measures of all pictures, one row per data set and model."""
+    frame = pd.concat(
+        [table.assign(picture=name) for name, table in measures.items()], ignore_index=True
+    )
+    columns = ["picture", *(column for column in frame.columns if column != "picture")]
+    text = "The measures of all pictures, one row per data set and model (CSV)"
+    return download(frame[columns], "uncertainty.csv", text)
 
 
 def scoreboard(statements: Mapping[str, Sequence[Statement]]) -> Markdown:
