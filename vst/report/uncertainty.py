@@ -20,7 +20,7 @@ from vst.report.tables import Html, Markdown, MarkdownTable, download, number
 TRUTH = "#222222"
 
 #: More observations than this are drawn as a random part of them.
-MOST_DOTS = 1000
+MOST_DOTS = 400
 
 
 @styled
@@ -183,7 +183,8 @@ def setup(settings: Settings, rows: int, repeats: int) -> Markdown:
         "first is shown, all are measured. The soft trees have the same settings in all of them: "
         f"linear leaves, depth {settings.depth}, posterior rank {settings.rank}, "
         f"$\\beta$ = {settings.beta:g}, a prior of standard deviation {settings.prior_scale:g} and "
-        f"{settings.steps:,} steps; the VSGBM has {settings.n_trees} trees. XBART and SGLB have the "
+        f"{settings.steps:,} steps; the VSGBM has {settings.n_trees} such trees of one level "
+        "fewer. XBART and SGLB have the "
         f"settings from which they are tuned in the other chapters. Each model draws "
         f"{settings.functions} functions; SGLB has as many members."
     )
