@@ -202,7 +202,7 @@ def flat_note(curve: Curve) -> Markdown:
     if above:
         note += (
             f" The errors that the paper prints for {' and '.join(above)} are above it too, which "
-            "means the same if its wavelet was scaled to unit norm, as ours is."
+            "means the same if its wavelet had the scale of ours."
         )
     return Markdown(note)
 
