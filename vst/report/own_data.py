@@ -116,6 +116,39 @@ def calibration(held: Held, fits: Sequence[OwnFit], bins: int = 10) -> Figure:
     return figure
 
 
+def calibration_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
+    """What share of the rows intervals of three levels hold, and whether chance explains it.
+
+    If an interval holds each row with the probability of its level, the number of rows inside is
+    binomial: *as it should be* if it lies in the middle 90 % of that distribution.
+    """
+    m = len(held.y_test)
+    rows = []
+    for fit in fits:
+        values = pit(fit, held.y_test)
+        row = {"model": label(fit.name)}
+        for level in (0.5, 0.8, 0.95):
+            share = float(coverage(values, np.array([level]))[0])
+            row[f"{level:.0%} intervals"] = f"{share:.0%}, {width_word(share, level, m)}"
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def width_word(share: float, level: float, rows: int) -> str:
+    """Whether intervals that hold a share of the rows are as wide as their level asks for.
+
+    Examples
+    --------
+    >>> width_word(0.99, 0.8, 200), width_word(0.79, 0.8, 200), width_word(0.5, 0.8, 200)
+    ('too wide', 'as it should be', 'too narrow')
+    """
+    low, high = binom.ppf([0.05, 0.95], rows, level)
+    inside = round(share * rows)
+    if inside > high:
+        return "too wide"
+    return "too narrow" if inside < low else "as it should be"
+
+
 @styled
 def intervals(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
     """Draw the 50 and 90 % intervals of some held-out rows, ordered by their predicted mean."""
@@ -180,14 +213,14 @@ def learned_tree(held: Held, fit: OwnFit) -> Figure:
     """Draw a model's first tree: what each gate looks at most, and how many rows go where.
 
     Edges are as wide as the share of the rows that takes them. A gate names the two features of the
-    largest weight; a plus sends high values of it right. Leaves show their share and their mean.
+    largest weight; a positive weight sends high values right. Leaves show their share and their mean.
     """
     model = fit.model
     found, names = gates(model, held.x_train)[0], feature_names(model)
     depth = model.shape_.depth
     width = max(8.4, 0.62 * 2**depth)
     figure, axis = plt.subplots(figsize=(width, 1.15 * depth + 1.6))
-    axis.set(xlim=(-0.6, 2**depth - 0.4), ylim=(-0.75, depth + 0.45))
+    axis.set(xlim=(-0.6, 2**depth - 0.4), ylim=(-0.5, depth + 0.4))
     axis.axis("off")
     shares = np.concatenate([found.shares, found.leaf_shares])
     for i, share in enumerate(shares):
@@ -196,7 +229,7 @@ def learned_tree(held: Held, fit: OwnFit) -> Figure:
             x0, y0 = _place((i - 1) // 2, depth)
             axis.plot([x0, x], [y0, y], color=colour(fit), alpha=0.55, lw=0.4 + 9 * share, zorder=0)
         if i < len(found.shares):
-            _text(axis, x, y, _gate_text(found, i, names), 8.5 if y > 1 or depth < 4 else 6.5)
+            _text(axis, x, y, _gate_text(found, i, names), 8.5 if y > 1 or depth < 4 else 7.5)
         else:
             mean = (
                 model.target_mean_ + model.target_scale_ * found.leaf_means[i - len(found.shares)]
@@ -215,7 +248,11 @@ def _place(i: int, depth: int) -> tuple[float, float]:
 def _gate_text(found: Gates, node: int, names: Sequence[str]) -> str:
     weights = found.weights[node]
     largest = np.argsort(-np.abs(weights))[:2]
-    return "\n".join(f"{weights[j]:+.1f} {names[j][:10]}".replace("-", "−") for j in largest)  # noqa: RUF001
+    return "\n".join(f"{number(weights[j], 1)} {_short(names[j])}" for j in largest)
+
+
+def _short(name: str, most: int = 11) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _text(axis: Axes, x: float, y: float, text: str, size: float) -> None:
