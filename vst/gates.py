@@ -1,11 +1,13 @@
 """What a fitted tree's gates look at, and how many rows pass through them."""
 
+from functools import partial
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from vst.estimators import VSGBMRegressor, VSTRegressor
 from vst.tree import SoftTree, TreeShape
@@ -34,23 +36,38 @@ def gates(model: Soft, X: Table) -> list[Gates]:
         The table whose rows are routed.
     """
     x = check_new_data(model, X, model.encoder_, model.standardiser_)
-    means = np.asarray(model.stacked_posteriors_.mean)
-    trees = means.reshape(-1, means.shape[-1])
-    return [_of_tree(model, SoftTree(model.shape_, jnp.asarray(t), model.beta_), x) for t in trees]
+    means = model.stacked_posteriors_.mean
+    thetas = means.reshape(-1, means.shape[-1])
+    leaf_shares, leaf_means = map(np.asarray, _route(model.shape_, thetas, model.beta_, x))
+    return [
+        Gates(_weights(model, theta), node_shares(model.shape_, shares), shares, averages)
+        for theta, shares, averages in zip(
+            thetas, leaf_shares.astype(float), leaf_means.astype(float), strict=True
+        )
+    ]
 
 
-def _of_tree(model: Soft, tree: SoftTree, x: Float[np.ndarray, "n d"]) -> Gates:
+@partial(jax.jit, static_argnames="shape")
+def _route(
+    shape: TreeShape, thetas: Float[Array, "trees p"], beta: float, x: Float[Array, "n d"]
+) -> tuple[Float[Array, "trees leaves"], Float[Array, "trees leaves"]]:
+    """Share of the rows and mean prediction of every leaf, tree after tree: memory for one tree."""
+
+    def of_tree(theta: Float[Array, " p"]) -> tuple[Array, Array]:
+        leaf = SoftTree(shape, theta, beta)(x)
+        routed = jnp.exp(leaf.log_probs)
+        totals = jnp.maximum(routed.sum(axis=1), jnp.finfo(routed.dtype).tiny)
+        return routed.mean(axis=1), (routed * leaf.means).sum(axis=1) / totals
+
+    return jax.lax.map(of_tree, thetas)
+
+
+def _weights(model: Soft, theta: Float[Array, " p"]) -> Float[np.ndarray, "nodes d"]:
     shape = model.shape_
-    leaf = tree(jnp.asarray(x))
-    routed = np.exp(np.asarray(leaf.log_probs, float))
-    weights = np.asarray(tree.affine[...], float)[: shape.n_nodes, : shape.in_features]
+    maps = np.asarray(theta, float)[: shape.n_nodes * (shape.in_features + 1)]
+    weights = maps.reshape(shape.n_nodes, shape.in_features + 1)[:, :-1]
     rotation = model.standardiser_.rotation
-    if rotation is not None:
-        weights = weights @ rotation.T
-    leaf_shares = routed.mean(axis=1)
-    totals = np.maximum(routed.sum(axis=1), np.finfo(float).tiny)
-    leaf_means = (routed * np.asarray(leaf.means, float)).sum(axis=1) / totals
-    return Gates(weights, node_shares(shape, leaf_shares), leaf_shares, leaf_means)
+    return weights if rotation is None else weights @ rotation.T
 
 
 def node_shares(

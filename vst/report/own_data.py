@@ -32,8 +32,8 @@ def introduction(held: Held) -> Markdown:
     data = held.dataset
     return Markdown(
         f"The table is *{data.label}*: {data.n:,} rows, {data.d} columns to predict `{data.y.name}` "
-        f"from. {len(held.y_test):,} rows were drawn at random and held out; everything below is "
-        "about them."
+        f"from. {len(held.y_test):,} rows were drawn at random and held out: scores and "
+        "intervals below are of these rows."
     )
 
 
