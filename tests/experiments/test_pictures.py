@@ -80,7 +80,7 @@ def test_the_strip_around_the_step_is_left_out():
 
 @pytest.mark.parametrize("model", pictures.SAMPLERS)
 def test_draws_are_functions_on_the_grid_in_the_targets_units(model):
-    curve = PROBLEMS["step"].make(n=120)
+    curve = PROBLEMS["step"].make(n=60)
     moved = curve._replace(y=100 + 10 * curve.y)
     found = pictures.sample(model, moved, TINY, seed=1)
     assert found.draws.shape == (6, len(curve.grid))

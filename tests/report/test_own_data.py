@@ -32,7 +32,7 @@ def held(files):
 
 @pytest.fixture(scope="module")
 def fits(held):
-    return experiment.fit_both(held, depth=1, members=2, steps=1500)
+    return experiment.fit_both(held, depth=1, members=1, steps=1500)
 
 
 def test_held_out_rows_are_a_fifth_and_not_among_the_others(held):
