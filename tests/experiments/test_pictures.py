@@ -136,6 +136,8 @@ def test_wrong_names_and_numbers_are_refused():
         pictures.repeat("sine")
     with pytest.raises(UserError, match="names are vst, vsgbm"):
         pictures.sample("forest", line())
+    with pytest.raises(UserError, match="at least two functions"):
+        pictures.sample("vst", line(), replace(TINY, functions=1))
     with pytest.raises(UserError, match="at least 1"):
         pictures.repeat("step", repeats=0)
     with pytest.raises(UserError, match="two different numbers"):

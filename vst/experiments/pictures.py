@@ -123,6 +123,8 @@ def sample(model: str, curve: Curve, settings: Settings = DEFAULTS, *, seed: int
     """
     if model not in SAMPLERS:
         raise UserError(f"there is no model {model!r} here: the names are {', '.join(SAMPLERS)}")
+    if settings.functions < 2:
+        raise UserError(f"a spread takes at least two functions to see, got {settings.functions}")
     start = perf_counter()
     draws = SAMPLERS[model](curve, settings, seed)
     return Sampled(model, draws, perf_counter() - start)
