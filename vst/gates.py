@@ -1,0 +1,104 @@
+"""What a fitted tree's gates look at, and how many rows pass through them."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jaxtyping import Array, Float
+
+from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.tree import SoftTree, TreeShape
+from vst.validation import Table, check_new_data
+
+Soft = VSTRegressor | VSGBMRegressor
+
+
+class Gates(NamedTuple):
+    """The gates of one tree at its posterior mean, numbered breadth-first; its leaves likewise."""
+
+    weights: Float[np.ndarray, "nodes d"]  #: of the standardised features: positive sends right
+    shares: Float[np.ndarray, " nodes"]  #: of the rows' weight that passes through each gate
+    leaf_shares: Float[np.ndarray, " leaves"]  #: that ends in each leaf
+    leaf_means: Float[np.ndarray, " leaves"]  #: mean over these rows, in standardised units
+
+
+def gates(model: Soft, X: Table) -> list[Gates]:
+    """The gates of every tree of a fitted model: of all members, and of all trees of a VSGBM.
+
+    Parameters
+    ----------
+    model
+        Fitted; with whitened inputs, weights are turned back to the features' own directions.
+    X
+        The table whose rows are routed.
+    """
+    x = check_new_data(model, X, model.encoder_, model.standardiser_)
+    means = model.stacked_posteriors_.mean
+    thetas = means.reshape(-1, means.shape[-1])
+    leaf_shares, leaf_means = map(np.asarray, _route(model.shape_, thetas, model.beta_, x))
+    return [
+        Gates(_weights(model, theta), node_shares(model.shape_, shares), shares, averages)
+        for theta, shares, averages in zip(
+            thetas, leaf_shares.astype(float), leaf_means.astype(float), strict=True
+        )
+    ]
+
+
+@partial(jax.jit, static_argnames="shape")
+def _route(
+    shape: TreeShape, thetas: Float[Array, "trees p"], beta: float, x: Float[Array, "n d"]
+) -> tuple[Float[Array, "trees leaves"], Float[Array, "trees leaves"]]:
+    """Share of the rows and mean prediction of every leaf, tree after tree: memory for one tree."""
+
+    def of_tree(theta: Float[Array, " p"]) -> tuple[Array, Array]:
+        leaf = SoftTree(shape, theta, beta)(x)
+        routed = jnp.exp(leaf.log_probs)
+        totals = jnp.maximum(routed.sum(axis=1), jnp.finfo(routed.dtype).tiny)
+        return routed.mean(axis=1), (routed * leaf.means).sum(axis=1) / totals
+
+    return jax.lax.map(of_tree, thetas)
+
+
+def _weights(model: Soft, theta: Float[Array, " p"]) -> Float[np.ndarray, "nodes d"]:
+    shape = model.shape_
+    maps = np.asarray(theta, float)[: shape.n_nodes * (shape.in_features + 1)]
+    weights = maps.reshape(shape.n_nodes, shape.in_features + 1)[:, :-1]
+    rotation = model.standardiser_.rotation
+    return weights if rotation is None else weights @ rotation.T
+
+
+def node_shares(
+    shape: TreeShape, leaf_shares: Float[np.ndarray, " leaves"]
+) -> Float[np.ndarray, " nodes"]:
+    """The share of every gate: that of the leaves below it.
+
+    Examples
+    --------
+    >>> node_shares(TreeShape(1, 2), np.array([0.1, 0.2, 0.3, 0.4])).round(1)
+    array([1. , 0.3, 0.7])
+    """
+    levels = [leaf_shares.reshape(2**level, -1).sum(axis=1) for level in range(shape.depth)]
+    return np.concatenate(levels) if levels else np.empty(0)
+
+
+def feature_use(model: Soft, X: Table) -> pd.Series:
+    """How much the gates look at each feature: shares that add up to one, the largest first.
+
+    The absolute weights of the standardised features, averaged over all gates of all trees, each gate
+    counted by the share of the rows that pass through it.
+    """
+    found = gates(model, X)
+    use = np.mean([one.shares @ np.abs(one.weights) for one in found], axis=0)
+    total = use.sum()
+    names = feature_names(model)
+    return pd.Series(use / total if total > 0 else use, names).sort_values(ascending=False)
+
+
+def feature_names(model: Soft) -> list[str]:
+    """Names of the encoded features, or their numbers for a model fitted on an array."""
+    if model.encoder_ is not None:
+        return model.encoder_.feature_names
+    return [str(i) for i in range(len(model.standardiser_.mean))]
