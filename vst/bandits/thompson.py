@@ -27,7 +27,7 @@ from vst.inference import (
     train_replica,
 )
 from vst.rows import Rows
-from vst.tree import Leaves, SoftTree, TreeShape
+from vst.tree import Leaves, Noise, SoftTree, TreeShape
 
 #: Updates between two returns to Python, where an interrupt is noticed.
 UPDATES_PER_CALL = 20
@@ -53,6 +53,7 @@ class ThompsonVST:
 
     depth: int = 2
     leaves: Leaves = "linear"
+    noise: Noise = "leaf"
     rank: int = 5
     beta: float = 5.0
     prior_scale: float = 1.0
@@ -75,7 +76,7 @@ class ThompsonVST:
 
     def program(self, in_features: int) -> Program:
         """The compiled part of the settings."""
-        shape = TreeShape(in_features, self.depth, self.leaves)
+        shape = TreeShape(in_features, self.depth, self.leaves, self.noise)
         return Program(shape, min(self.rank, shape.n_params), self.batch_size)
 
     def hyperparameters(self) -> Hyperparameters:
