@@ -225,7 +225,10 @@ def initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankG
 
 
 class State(NamedTuple):
-    """Training under way: mean, log scale and factor columns as the rows of one array, which Adam updates in one go."""
+    """Training under way.
+
+    Mean, log scale and factor columns are the rows of one array, which Adam updates in one go.
+    """
 
     variational: Float[Array, "2+k p"]
     optimiser: optax.OptState

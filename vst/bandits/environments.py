@@ -20,7 +20,7 @@ class Environment(Protocol):
     """A bandit problem, of which every seed gives one run."""
 
     name: ClassVar[str]
-    dataset: ClassVar[str | None]  #: the data set that it needs
+    dataset: ClassVar[str]  #: the data set that it needs; empty if none
 
     @property
     def steps(self) -> int:
@@ -49,7 +49,7 @@ class Financial:
     """
 
     name: ClassVar[str] = "financial"
-    dataset: ClassVar[str | None] = "stock"
+    dataset: ClassVar[str] = "stock"
     steps: int = 3713
     arms: int = 8
     noise: float = 0.1
@@ -83,7 +83,7 @@ class Jester:
     """
 
     name: ClassVar[str] = "jester"
-    dataset: ClassVar[str | None] = "jester"
+    dataset: ClassVar[str] = "jester"
     steps: int = 19181
     reward_scale: float = 5.0
 
@@ -116,7 +116,7 @@ class Exploration:
     """
 
     name: ClassVar[str] = "exploration"
-    dataset: ClassVar[str | None] = None
+    dataset: ClassVar[str] = ""
     steps: int = 20_000
     arms: int = 20
     alpha: float = 0.05
@@ -162,7 +162,7 @@ class Mushroom:
     """
 
     name: ClassVar[str] = "mushroom"
-    dataset: ClassVar[str | None] = "mushroom"
+    dataset: ClassVar[str] = "mushroom"
     steps: int = 7310
     safe: float = 5.0
     poisoned: float = -35.0

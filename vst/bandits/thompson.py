@@ -39,7 +39,7 @@ class ThompsonVST:
 
     Parameters
     ----------
-    depth, leaves, rank, beta, prior_scale, learning_rate, batch_size, kl_weight
+    depth, leaves, noise, rank, beta, prior_scale, learning_rate, batch_size, kl_weight
         Of every arm's variational soft tree, as in :class:`vst.VSTRegressor`.
     initial_pulls
         Pulls of each arm, in turn, before the first decision.
@@ -186,9 +186,7 @@ def _prepare(
     return train(memory, keys, start, stop, contexts, rewards, hyper)
 
 
-@partial(
-    jax.jit, static_argnames=("program", "every", "training_steps"), donate_argnames="memory"
-)
+@partial(jax.jit, static_argnames=("program", "every", "training_steps"), donate_argnames="memory")
 def _play(
     memory: Memory,
     keys: PRNGKeyArray,
@@ -206,7 +204,12 @@ def _play(
     """Decide ``every`` times and update, ``number`` times over, after ``done`` rounds before."""
 
     def one_seed(
-        memory: Memory, key: PRNGKeyArray, i: Int[Array, ""], x: Array, y: Array, hyper: Array
+        memory: Memory,
+        key: PRNGKeyArray,
+        i: Int[Array, ""],
+        x: Float[Array, "steps d"],
+        y: Float[Array, "steps arms"],
+        hyper: Hyperparameters,
     ) -> tuple[Memory, Int[Array, " every"]]:
         decide_key, train_key = jax.random.split(jax.random.fold_in(key, i))
         first = warm_up + i * every
@@ -274,8 +277,6 @@ def _train(
     """Train every arm's posterior on its buffer, from where it is."""
     keys = jax.random.split(key, len(memory.counts))
     rows = Rows(memory.pulled, memory.counts)
-    train = jax.vmap(
-        partial(train_replica, program), in_axes=(0, 0, None, None, None, 1, 0, None)
-    )
+    train = jax.vmap(partial(train_replica, program), in_axes=(0, 0, None, None, None, 1, 0, None))
     training, _ = train(memory.training, keys, start, stop, contexts, rewards, rows, hyper)
     return memory._replace(training=training)

@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from vst.data import CATALOGUE
@@ -12,12 +13,13 @@ from vst.errors import UserError
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add ``vst run`` and ``vst tune`` to the command line."""
     run = commands.add_parser("run", help="compute an experiment's results")
-    run.add_argument("experiment", choices=["regression"], help="which experiment")
+    run.add_argument("experiment", choices=list(EXPERIMENTS), help="which experiment")
     run.add_argument(
         "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
     )
     run.add_argument("--folds", type=int, help="folds per data set (default: the profile's)")
     run.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
+    run.add_argument("--seeds", type=int, help="runs per bandit (default: the profile's)")
     run.add_argument("--untuned", action="store_true", help="use every model's default settings")
     _common(run, "directory of the results (default: the profile's own)")
     run.set_defaults(run=_run)
@@ -46,6 +48,10 @@ def _names(text: str) -> list[str]:
 
 
 def _run(options: argparse.Namespace) -> int:
+    return EXPERIMENTS[options.experiment](options)
+
+
+def _run_regression(options: argparse.Namespace) -> int:
     from vst.experiments import regression, runner, tuning
     from vst.experiments.profiles import profile
     from vst.experiments.store import Store
@@ -63,6 +69,37 @@ def _run(options: argparse.Namespace) -> int:
     results = store.load(datasets)
     print(regression.summary(results[results["key"].isin(wanted)]).to_string(index=False))
     return 0
+
+
+def _run_bandits(options: argparse.Namespace) -> int:
+    from vst.bandits import AGENTS
+    from vst.experiments import bandits, runner
+    from vst.experiments.profiles import profile
+
+    problems = options.datasets or bandits.present()
+    names = options.models or list(AGENTS)
+    directory = options.out or profile(options.profile).results(options.experiment)
+    bandits.check(problems, names)
+    store = bandits.BanditStore(directory)
+    jobs = bandits.runs(
+        options.profile, problems, names, seeds=options.seeds, first_seed=options.seed
+    )
+    left = bandits.missing(jobs, store)
+    total, todo = (sum(job.size for job in some) for some in (jobs, left))
+    print(f"{total} runs, {total - todo} in {store.directory}, {todo} to compute")
+    runner.run(left, store, workers=options.workers)
+    wanted = {cell.key for job in jobs for cell in job.cells}
+    results = store.load(problems)
+    shown = bandits.summary(results[results["key"].isin(wanted)])
+    print(shown.round(3).to_string(index=False))
+    return 0
+
+
+#: What ``vst run`` can compute.
+EXPERIMENTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "regression": _run_regression,
+    "bandits": _run_bandits,
+}
 
 
 def _tune(options: argparse.Namespace) -> int:

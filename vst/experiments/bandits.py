@@ -1,0 +1,229 @@
+"""Table 3 and figure 4 of the paper: regret of every agent on every bandit.
+
+A run is one agent on one bandit with one seed. Beside its row of results there is its history, the
+cumulative regret at 200 points, and for the first seed of the exploration bandit which arms it
+pulled where.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from vst.bandits import AGENTS, ENVIRONMENTS, Bandit, ThompsonVST, agent, environment, simulate
+from vst.bandits.agents import parameters
+from vst.data import CATALOGUE, load_dataset
+from vst.data.places import find
+from vst.errors import UserError
+from vst.experiments.cells import Cell, as_text
+from vst.experiments.models import check_names
+from vst.experiments.profiles import PROFILES, profile
+from vst.experiments.provenance import provenance
+from vst.experiments.store import Store
+
+EXPERIMENT = "bandits"
+
+COLUMNS = (
+    "key", "dataset", "model", "seed", "steps", "regret", "random_regret", "seconds", "parameters",
+    "data_sha256", "version", "jax", "device",
+)  # fmt: skip
+
+#: Points of a run's history.
+POINTS = 200
+
+#: Resolution of the pictures of the exploration bandit: spans of time, and intervals of contexts.
+PERIODS, BINS = 4, 40
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of the experiment a profile computes: seeds, and decisions per run (0 for all)."""
+
+    seeds: int
+    steps: int = 0
+
+
+EXTENTS = {"smoke": Extent(2, 500), "quick": Extent(2, 3000), "paper": Extent(5)}
+
+
+class BanditStore(Store):
+    """Results, and beside them the runs' histories and choices in directories of their own.
+
+    Histories are written first: a run that is in the results has one.
+    """
+
+    def __init__(self, directory: Path):
+        super().__init__(directory, COLUMNS)
+        self.histories = Store(
+            directory / "histories", ("key", "step", "regret"), unique=("key", "step")
+        )
+        self.choices = Store(
+            directory / "choices",
+            ("key", "period", "bin", "arm", "pulls"),
+            unique=("key", "period", "bin", "arm"),
+        )
+
+    def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add runs to the files of one bandit."""
+        rows = list(rows)
+        for store, part in ((self.histories, "history"), (self.choices, "choices")):
+            lines = [{"key": row["key"], **line} for row in rows for line in row[part]]
+            if lines:
+                store.append(name, lines)
+        super().append(name, ({column: row[column] for column in COLUMNS} for row in rows))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of one agent on one bandit that are computed together: seeds."""
+
+    cells: tuple[Cell, ...]
+    steps: int
+
+    @property
+    def dataset(self) -> str:
+        """The bandit."""
+        return self.cells[0].dataset
+
+    @property
+    def label(self) -> str:
+        """Bandit and agent."""
+        return f"{self.dataset} {self.cells[0].model}"
+
+    @property
+    def size(self) -> int:
+        """Number of runs."""
+        return len(self.cells)
+
+    def compute(self) -> list[dict[str, Any]]:
+        """Simulate every run. Seconds are the processor's, so that other work does not count."""
+        seeds = [cell.seed for cell in self.cells]
+        problem = environment(self.dataset)
+        bandits = [problem.sample(seed, self.steps) for seed in seeds]
+        start = time.process_time()
+        actions = simulate(agent(self.cells[0].model, self.dataset), bandits, seeds)
+        seconds = (time.process_time() - start) / len(seeds)
+        sha256 = load_dataset(problem.dataset).sha256 if problem.dataset else ""
+        shared = {"seconds": round(seconds, 3), "data_sha256": sha256, **provenance()}
+        return [
+            {**_identity(cell), **outcome(bandit, chosen, pictured=cell.seed == 0), **shared}
+            for cell, bandit, chosen in zip(self.cells, bandits, actions, strict=True)
+        ]
+
+
+def outcome(
+    bandit: Bandit, actions: Int[np.ndarray, " steps"], *, pictured: bool
+) -> dict[str, Any]:
+    """Regret of a run, that of the random policy in expectation, the history and the choices."""
+    cumulative = np.cumsum(bandit.regret(actions))
+    points = np.unique(np.linspace(0, bandit.steps, POINTS + 1).round().astype(int))[1:]
+    random = bandit.expected.max(axis=1) - bandit.expected.mean(axis=1)
+    pictured = pictured and bandit.name == "exploration"
+    return {
+        "steps": bandit.steps,
+        "regret": round(float(cumulative[-1]), 3),
+        "random_regret": round(float(random.sum()), 3),
+        "history": [{"step": int(t), "regret": round(float(cumulative[t - 1]), 2)} for t in points],
+        "choices": choices(bandit.contexts[:, 0], actions) if pictured else [],
+    }
+
+
+def choices(
+    x: Float[np.ndarray, " steps"], actions: Int[np.ndarray, " steps"]
+) -> list[dict[str, int]]:
+    """How often each arm was pulled in each span of time and interval of contexts, if ever."""
+    period = np.arange(len(x)) * PERIODS // len(x)
+    low, high = -np.sqrt(3), np.sqrt(3)
+    interval = np.clip((BINS * (x - low) / (high - low)).astype(int), 0, BINS - 1)
+    frame = pd.DataFrame({"period": period, "bin": interval, "arm": actions})
+    return frame.value_counts(sort=False).rename("pulls").reset_index().to_dict("records")  # type: ignore[return-value]
+
+
+def runs(
+    profile_name: str,
+    bandits: Sequence[str],
+    names: Sequence[str],
+    *,
+    seeds: int | None = None,
+    first_seed: int = 0,
+) -> list[Runs]:
+    """All work of the experiment. The seeds of a soft tree run in one program, others one by one."""
+    profile(profile_name)
+    extent = EXTENTS[profile_name]
+    used = range(first_seed, first_seed + (seeds or extent.seeds))
+    jobs = []
+    for bandit in bandits:
+        steps = min(extent.steps or environment(bandit).steps, environment(bandit).steps)
+        for name in names:
+            setting = agent(name, bandit)
+            description = {
+                "agent": parameters(setting),
+                "bandit": asdict(environment(bandit)),  # type: ignore[call-overload]
+                "steps": steps,
+            }
+            together = isinstance(setting, ThompsonVST)
+            if together:
+                description["together"] = list(used)
+            text = as_text(description)
+            cells = tuple(Cell(EXPERIMENT, bandit, name, 0, seed, text) for seed in used)
+            jobs += [Runs(cells, steps)] if together else [Runs((c,), steps) for c in cells]
+    return jobs
+
+
+def missing(jobs: Sequence[Runs], store: Store) -> list[Runs]:
+    """The jobs of which the store does not have every run: seeds that run together do so again."""
+    have = set(store.load(sorted({job.dataset for job in jobs}))["key"])
+    return [job for job in jobs if not {cell.key for cell in job.cells} <= have]
+
+
+def present() -> list[str]:
+    """The bandits whose data are on this machine, in the order of the paper's table."""
+    return [name for name in ENVIRONMENTS if _is_here(name)]
+
+
+def check(bandits: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse wrong names, and bandits whose data are not here."""
+    check_names("bandit", list(bandits), tuple(ENVIRONMENTS))
+    check_names("agent", list(names), tuple(AGENTS))
+    absent = [environment(name).dataset for name in bandits if not _is_here(name)]
+    if absent:
+        raise UserError(
+            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
+        )
+
+
+def published() -> BanditStore:
+    """The results that come with the package."""
+    return BanditStore(PROFILES["paper"].results(EXPERIMENT))
+
+
+def summary(results: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation over seeds of each agent's regret on each bandit."""
+    groups = results.groupby(["model", "dataset"], sort=False)
+    frame = groups.agg(
+        regret=("regret", "mean"),
+        error=("regret", "std"),
+        seeds=("seed", "nunique"),
+        steps=("steps", "first"),
+        random_regret=("random_regret", "mean"),
+        seconds=("seconds", "mean"),
+    ).reset_index()
+    frame["share"] = frame["regret"] / frame["random_regret"]
+    frame["seconds_per_1000"] = 1000 * frame["seconds"] / frame["steps"]
+    return frame
+
+
+def _is_here(bandit: str) -> bool:
+    dataset = environment(bandit).dataset
+    return not dataset or find(CATALOGUE[dataset]) is not None
+
+
+def _identity(cell: Cell) -> dict[str, Any]:
+    identity = {"key": cell.key, **asdict(cell)}
+    del identity["experiment"], identity["fold"]
+    return identity
