@@ -53,7 +53,7 @@ class Financial:
     steps: int = 3713
     arms: int = 8
     noise: float = 0.1
-    reward_scale: float = 1.0
+    reward_scale: float = 0.361
 
     def portfolios(self, stocks: int) -> Float[np.ndarray, "stocks arms"]:
         """Weights of the stocks in each portfolio."""

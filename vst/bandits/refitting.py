@@ -35,7 +35,7 @@ class Refitted:
     peer: Peer = field(default_factory=XBART)
     initial_pulls: int = 10
     update_every: int = 50
-    growth: float = 0.1
+    growth: float = 0.2
     constant_arms: bool = True
 
 
