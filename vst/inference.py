@@ -129,6 +129,9 @@ def fit(
 ) -> Fit:
     """Maximise the ELBO of every replica by Adam on minibatches drawn with replacement.
 
+    The learning rate is constant for the first half of the steps and then falls linearly to zero:
+    draws and minibatches keep the posterior in motion until the steps become small.
+
     Parameters
     ----------
     key
@@ -181,7 +184,7 @@ def fit(
         for start in range(0, steps, CHUNK):
             stop = min(start + CHUNK, steps)
             state, values = _train(
-                state, keys, start, stop, *data, hyper, program=program, mesh=mesh
+                state, keys, start, stop, steps, *data, hyper, program=program, mesh=mesh
             )
             trace[:, start:stop] = values[:replicas, : stop - start]
             bar.update(stop - start)
@@ -239,7 +242,7 @@ class State(NamedTuple):
 def start_state(posterior: LowRankGaussian) -> State:
     """The state of training that starts from each of these posteriors."""
     variational = jnp.vstack([posterior.mean, jnp.log(posterior.scale), posterior.factor.T])
-    return State(variational, optax.adam(0.0).init(variational))
+    return State(variational, optax.scale_by_adam().init(variational))
 
 
 def posterior_of(variational: Float[Array, "2+k p"]) -> LowRankGaussian:
@@ -256,6 +259,7 @@ def _train(
     keys: PRNGKeyArray,
     start: int,
     stop: int,
+    total: int,
     x: Float[Array, "n d"],
     y: Float[Array, "*replicas n"],
     rows: Rows,
@@ -264,15 +268,17 @@ def _train(
     program: Program,
     mesh: Mesh,
 ) -> tuple[State, Float[Array, "replicas chunk"]]:
-    """Run steps ``start`` to ``stop`` of all replicas, at most ``CHUNK`` of them."""
+    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of all replicas."""
     y_axis, y_spec = (0, EACH) if y.ndim == 2 else (None, SHARED)
     return jax.shard_map(
-        jax.vmap(partial(train_replica, program), in_axes=(0, 0, None, None, None, y_axis, 0, 0)),
+        jax.vmap(
+            partial(train_replica, program), in_axes=(0, 0, None, None, None, None, y_axis, 0, 0)
+        ),
         mesh=mesh,
-        in_specs=(EACH, EACH, SHARED, SHARED, SHARED, y_spec, EACH, EACH),
+        in_specs=(EACH, EACH, SHARED, SHARED, SHARED, SHARED, y_spec, EACH, EACH),
         out_specs=EACH,
         check_vma=False,
-    )(state, keys, start, stop, x, y, rows, hyper)
+    )(state, keys, start, stop, total, x, y, rows, hyper)
 
 
 def train_replica(
@@ -281,13 +287,14 @@ def train_replica(
     key: PRNGKeyArray,
     start: int,
     stop: int,
+    total: int,
     x: Float[Array, "n d"],
     y: Float[Array, " n"],
     rows: Rows,
     hyper: Hyperparameters,
 ) -> tuple[State, Float[Array, " chunk"]]:
-    """Run steps ``start`` to ``stop`` of one replica, at most ``CHUNK`` of them."""
-    optimiser = optax.adam(hyper.learning_rate)
+    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of one replica."""
+    optimiser = optax.scale_by_adam()
     n = jnp.asarray(rows.counts)
     noise_shape = (NOISE_BLOCK, program.mc_samples, program.shape.n_params + program.rank)
 
@@ -305,9 +312,11 @@ def train_replica(
         def step(i: int, carry: tuple[State, Array]) -> tuple[State, Array]:
             state, trace = carry
             value, gradient = jax.value_and_grad(loss)(state.variational, noise[i], batches[i])
-            updates, optimiser_state = optimiser.update(gradient, state.optimiser)
-            state = State(optax.apply_updates(state.variational, updates), optimiser_state)
-            return state, trace.at[j * NOISE_BLOCK + i - start].set(-value)
+            direction, optimiser_state = optimiser.update(gradient, state.optimiser)
+            number = j * NOISE_BLOCK + i
+            rate = hyper.learning_rate * jnp.minimum(1.0, 2.0 * (1.0 - number / total))
+            state = State(state.variational - rate * direction, optimiser_state)
+            return state, trace.at[number - start].set(-value)
 
         steps = jnp.minimum(NOISE_BLOCK, stop - j * NOISE_BLOCK)
         return jax.lax.fori_loop(0, steps, step, carry)

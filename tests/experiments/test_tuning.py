@@ -7,6 +7,7 @@ from vst.data import load_dataset
 from vst.experiments import models, tuning
 from vst.experiments.cells import as_parameters
 from vst.experiments.regression import prepared
+from vst.experiments.soft_trees import SoftTrees, fit_stack
 from vst.experiments.store import Store
 
 
@@ -83,3 +84,17 @@ def test_validation_rows_are_held_out_training_rows():
 def test_a_diverged_trial_is_the_worst_of_all(tmp_path, short, monkeypatch):
     monkeypatch.setattr(tuning, "_validate", lambda *arguments: float("nan"))
     assert (tuned(tmp_path, "vst-const", 2)["objective"] == -1e6).all()
+
+
+def test_prefixes_of_an_ensemble_score_as_ensembles_of_their_own():
+    """The joint evaluation agrees with fits that stop after one, two, three trees."""
+    data = prepared("yacht")
+    long = SoftTrees(leaves="constant", depth=2, n_trees=3, steps=200)
+    together = fit_stack([long], data, [0], [0]).log_likelihood_by_trees(
+        0, data.x_test, data.y_test
+    )
+    for trees in (1, 2, 3):
+        model = fit_stack([replace(long, n_trees=trees)], data, [0], [0]).model(0)
+        alone = model.log_prob(data.x_test, data.y_test).mean()
+        assert together[trees - 1] == pytest.approx(alone, abs=0.1)  # both are over 100 draws
+    assert np.ptp(together) > 0.1

@@ -134,7 +134,15 @@ def simulate_stack(
     for start in range(0, agent.initial_steps, CHUNK):
         stop = min(start + CHUNK, agent.initial_steps)
         memory = _prepare(
-            memory, keys.prepare, start, stop, contexts, rewards, hyper, program=program
+            memory,
+            keys.prepare,
+            start,
+            stop,
+            agent.initial_steps,
+            contexts,
+            rewards,
+            hyper,
+            program=program,
         )
     actions = [np.broadcast_to(np.arange(warm_up) % arms, (len(seeds), warm_up))]
     for done in range(0, updates, UPDATES_PER_CALL):
@@ -175,6 +183,7 @@ def _prepare(
     keys: PRNGKeyArray,
     start: int,
     stop: int,
+    total: int,
     contexts: Float[Array, "seeds steps d"],
     rewards: Float[Array, "seeds steps arms"],
     hyper: Hyperparameters,
@@ -182,8 +191,8 @@ def _prepare(
     program: Program,
 ) -> Memory:
     """Train on the initial pulls."""
-    train = jax.vmap(partial(_train, program), in_axes=(0, 0, None, None, 0, 0, 0))
-    return train(memory, keys, start, stop, contexts, rewards, hyper)
+    train = jax.vmap(partial(_train, program), in_axes=(0, 0, None, None, None, 0, 0, 0))
+    return train(memory, keys, start, stop, total, contexts, rewards, hyper)
 
 
 @partial(jax.jit, static_argnames=("program", "every", "training_steps"), donate_argnames="memory")
@@ -216,7 +225,8 @@ def _play(
         now = jax.lax.dynamic_slice_in_dim(x, first, every)
         actions = decide(decide_key, program, memory, hyper.beta, now)
         memory = remember(memory, actions, first)
-        return _train(program, memory, train_key, 0, training_steps, x, y, hyper), actions
+        steps = training_steps
+        return _train(program, memory, train_key, 0, steps, steps, x, y, hyper), actions
 
     def one_round(
         i: Int[Array, ""], carry: tuple[Memory, Int[Array, "seeds decisions"]]
@@ -270,6 +280,7 @@ def _train(
     key: PRNGKeyArray,
     start: int,
     stop: int,
+    total: int,
     contexts: Float[Array, "steps d"],
     rewards: Float[Array, "steps arms"],
     hyper: Hyperparameters,
@@ -277,6 +288,8 @@ def _train(
     """Train every arm's posterior on its buffer, from where it is."""
     keys = jax.random.split(key, len(memory.counts))
     rows = Rows(memory.pulled, memory.counts)
-    train = jax.vmap(partial(train_replica, program), in_axes=(0, 0, None, None, None, 1, 0, None))
-    training, _ = train(memory.training, keys, start, stop, contexts, rewards, rows, hyper)
+    train = jax.vmap(
+        partial(train_replica, program), in_axes=(0, 0, None, None, None, None, 1, 0, None)
+    )
+    training, _ = train(memory.training, keys, start, stop, total, contexts, rewards, rows, hyper)
     return memory._replace(training=training)

@@ -6,10 +6,10 @@ pulled where.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,10 @@ from vst.bandits.agents import parameters
 from vst.data import CATALOGUE, load_dataset
 from vst.data.places import find
 from vst.errors import UserError
+from vst.experiments import runner
 from vst.experiments.cells import Cell, as_text
 from vst.experiments.models import check_names
-from vst.experiments.profiles import PROFILES, profile
+from vst.experiments.profiles import profile
 from vst.experiments.provenance import provenance
 from vst.experiments.store import Store
 
@@ -91,6 +92,11 @@ class Runs:
         return self.cells[0].dataset
 
     @property
+    def file(self) -> str:
+        """The file that the rows go to: the bandit's."""
+        return self.dataset
+
+    @property
     def label(self) -> str:
         """Bandit and agent."""
         return f"{self.dataset} {self.cells[0].model}"
@@ -144,18 +150,13 @@ def choices(
     return frame.value_counts(sort=False).rename("pulls").reset_index().to_dict("records")  # type: ignore[return-value]
 
 
-def runs(
-    profile_name: str,
-    bandits: Sequence[str],
-    names: Sequence[str],
-    *,
-    seeds: int | None = None,
-    first_seed: int = 0,
+def work(
+    profile_name: str, bandits: Sequence[str], names: Sequence[str], *, seeds: int | None = None
 ) -> list[Runs]:
     """All work of the experiment. The seeds of a soft tree run in one program, others one by one."""
     profile(profile_name)
     extent = EXTENTS[profile_name]
-    used = range(first_seed, first_seed + (seeds or extent.seeds))
+    used = range(seeds or extent.seeds)
     jobs = []
     for bandit in bandits:
         steps = min(extent.steps or environment(bandit).steps, environment(bandit).steps)
@@ -186,20 +187,69 @@ def present() -> list[str]:
     return [name for name in ENVIRONMENTS if _is_here(name)]
 
 
-def check(bandits: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse wrong names, and bandits whose data are not here."""
-    check_names("bandit", list(bandits), tuple(ENVIRONMENTS))
-    check_names("agent", list(names), tuple(AGENTS))
-    absent = [environment(name).dataset for name in bandits if not _is_here(name)]
-    if absent:
-        raise UserError(
-            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
-        )
+class Loaded(NamedTuple):
+    """Results of the experiment."""
+
+    runs: pd.DataFrame  #: one row per run
+    histories: pd.DataFrame  #: cumulative regret at a few steps of each run, by its key
+    choices: pd.DataFrame  #: pulls in the exploration bandit's first run, by its key
+    absent: list[str]  #: bandits without results, because their data are not here
 
 
-def published() -> BanditStore:
-    """The results that come with the package."""
-    return BanditStore(PROFILES["paper"].results(EXPERIMENT))
+def results(
+    profile_name: str = "paper",
+    bandits: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    seeds: int | None = None,
+    directory: Path | None = None,
+    workers: int | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> Loaded:
+    """Results of a profile: those that are stored, and the others computed now.
+
+    Parameters
+    ----------
+    profile_name
+        How much to compute.
+    bandits, names
+        Bandits and agents; all by default. Bandits that are named must have their data here,
+        unless all their runs are stored; others without data are passed over.
+    seeds
+        Runs of each agent on each bandit; the profile's number by default.
+    directory
+        Where the results are; the profile's own place by default.
+    workers
+        Processes.
+    announce
+        Told how much there is to compute.
+    """
+    names = list(AGENTS) if names is None else list(names)
+    chosen = list(ENVIRONMENTS) if bandits is None else list(bandits)
+    check_names("bandit", chosen, tuple(ENVIRONMENTS))
+    check_names("agent", names, tuple(AGENTS))
+    store = BanditStore(directory or profile(profile_name).results(EXPERIMENT))
+    jobs = work(profile_name, chosen, names, seeds=seeds)
+    left = missing(jobs, store)
+    absent = [
+        name for name in chosen if any(j.dataset == name for j in left) and not _is_here(name)
+    ]
+    if absent and bandits is not None:
+        data = ", ".join(environment(name).dataset for name in absent)
+        raise UserError(f"not on this machine: {data}; `vst data fetch` downloads data sets")
+    left = [job for job in left if job.dataset not in absent]
+    total, todo = (sum(job.size for job in some) for some in (jobs, left))
+    if announce is not None:
+        announce(f"{total} runs, {todo} of them to compute into {store.directory}")
+    if left:
+        runner.run(left, store, workers=workers)
+    keys = {cell.key for job in jobs for cell in job.cells}
+
+    def stored(part: Store) -> pd.DataFrame:
+        rows = part.load(chosen)
+        return rows[rows["key"].isin(keys)].reset_index(drop=True)
+
+    return Loaded(stored(store), stored(store.histories), stored(store.choices), absent)
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:

@@ -2,43 +2,96 @@
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vst.data import CATALOGUE
-from vst.data.places import find
-from vst.errors import UserError
+# Imported where they are used: the rest of the command line should not wait for them.
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from vst.experiments.regression import Stack
+    from vst.experiments.store import Store
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add ``vst run`` and ``vst tune`` to the command line."""
     run = commands.add_parser("run", help="compute an experiment's results")
-    run.add_argument("experiment", choices=list(EXPERIMENTS), help="which experiment")
-    run.add_argument(
-        "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
-    )
-    run.add_argument("--folds", type=int, help="folds per data set (default: the profile's)")
-    run.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
-    run.add_argument("--seeds", type=int, help="runs per bandit (default: the profile's)")
-    run.add_argument("--untuned", action="store_true", help="use every model's default settings")
-    _common(run, "directory of the results (default: the profile's own)")
-    run.set_defaults(run=_run)
-
+    experiments = run.add_subparsers(title="experiments", required=True, metavar="EXPERIMENT")
+    _add_regression(experiments, "regression", "log-likelihood and error of every model")
+    _add_regression(experiments, "ood", "detection of out-of-distribution rows, by the same fits")
+    _add_rank(experiments)
+    _add_bandits(experiments)
     tune = commands.add_parser(
         "tune", help="tune models on validation rows, resuming earlier trials"
     )
     tune.add_argument(
         "--trials", type=int, help="trials per model and data set (default: by the model's cost)"
     )
+    _choose_models(tune)
     _common(tune, "directory of the trials (default: the published ones)")
     tune.set_defaults(run=_tune)
 
 
+def _add_regression(
+    experiments: argparse._SubParsersAction, experiment: str, description: str
+) -> None:
+    parser = experiments.add_parser(experiment, help=description, description=description)
+    parser.add_argument("--untuned", action="store_true", help="use every model's default settings")
+    _choose_models(parser)
+    _choose_amount(parser)
+    parser.set_defaults(run=_run_regression, experiment=experiment)
+
+
+def _add_rank(experiments: argparse._SubParsersAction) -> None:
+    description = "scores of soft trees against the rank of their posterior"
+    parser = experiments.add_parser("rank", help=description, description=description)
+    parser.add_argument(
+        "--leaves", type=_names, help="constant, linear or both (default), comma-separated"
+    )
+    parser.add_argument("--ranks", type=_numbers, help="comma-separated (default: 0 up to full)")
+    _choose_amount(parser)
+    parser.set_defaults(run=_run_rank)
+
+
+def _add_bandits(experiments: argparse._SubParsersAction) -> None:
+    description = "regret of every agent on every bandit"
+    parser = experiments.add_parser("bandits", help=description, description=description)
+    parser.add_argument("--bandits", type=_names, help="comma-separated (default: all data here)")
+    parser.add_argument("--agents", type=_names, help="comma-separated (default: all)")
+    parser.add_argument("--seeds", type=int, help="runs of each agent (default: the profile's)")
+    _choose_profile(parser)
+    _choose_place(parser, "directory of the results (default: the profile's own)")
+    parser.set_defaults(run=_run_bandits)
+
+
+def _choose_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--models", type=_names, help="comma-separated (default: all)")
+
+
+def _choose_profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
+    )
+
+
+def _choose_amount(parser: argparse.ArgumentParser) -> None:
+    _choose_profile(parser)
+    parser.add_argument("--folds", type=int, help="folds per data set (default: the profile's)")
+    parser.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
+    _common(parser, "directory of the results (default: the profile's own)")
+
+
 def _common(parser: argparse.ArgumentParser, out_help: str) -> None:
     parser.add_argument(
-        "--datasets", type=_names, help="comma-separated (default: all that are here)"
+        "--datasets",
+        type=_names,
+        help="comma-separated; a file of your own as file.csv:target (default: all that are here)",
     )
-    parser.add_argument("--models", type=_names, help="comma-separated (default: all)")
+    _choose_place(parser, out_help)
+
+
+def _choose_place(parser: argparse.ArgumentParser, out_help: str) -> None:
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     parser.add_argument("--out", type=Path, help=out_help)
 
@@ -47,102 +100,116 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _run(options: argparse.Namespace) -> int:
-    return EXPERIMENTS[options.experiment](options)
+def _numbers(text: str) -> list[int]:
+    return [int(name) for name in _names(text)]
 
 
 def _run_regression(options: argparse.Namespace) -> int:
-    from vst.experiments import regression, runner, tuning
+    from vst.experiments import regression, tuning
     from vst.experiments.profiles import profile
     from vst.experiments.store import Store
 
     chosen = profile(options.profile)
-    names, datasets = _chosen(options, chosen.datasets)
+    names, on = _chosen_models(options), _chosen_datasets(options, chosen.datasets)
     tuned = {} if options.untuned else tuning.tuned_settings()
-    store = Store(options.out or chosen.results(options.experiment), regression.COLUMNS)
-    jobs = regression.stacks(chosen, datasets, names, tuned, folds=options.folds, seed=options.seed)
-    left = regression.missing(jobs, store)
-    total, todo = (sum(job.size for job in some) for some in (jobs, left))
-    print(f"{total} cells, {total - todo} in {store.directory}, {todo} to compute")
-    runner.run(left, store, workers=options.workers)
-    wanted = {cell.key for job in jobs for cell in job.cells}
-    results = store.load(datasets)
-    print(regression.summary(results[results["key"].isin(wanted)]).to_string(index=False))
+    # One fit is scored in every way: both experiments are columns of the same results.
+    store = Store(options.out or chosen.results(regression.EXPERIMENT), regression.COLUMNS)
+    jobs = regression.stacks(chosen, on, names, tuned, folds=options.folds, seed=options.seed)
+    results = _compute(jobs, store, options.workers)
+    scores = {"regression": ["log_likelihood", "rmse"], "ood": ["auroc", "auroc_node"]}
+    print(regression.summary(results, scores[options.experiment]).to_string(index=False))
+    print("\nWhere the time went, in seconds:")
+    print(results.groupby("model")["seconds"].sum().sort_values(ascending=False).to_string())
+    return 0
+
+
+def _run_rank(options: argparse.Namespace) -> int:
+    from vst.experiments import rank, regression, tuning
+    from vst.experiments.profiles import profile
+    from vst.experiments.store import Store
+
+    chosen = profile(options.profile)
+    store = Store(options.out or chosen.results(rank.EXPERIMENT), rank.COLUMNS)
+    jobs = rank.stacks(
+        chosen,
+        _chosen_datasets(options, chosen.datasets),
+        options.leaves or list(rank.LEAVES),
+        tuning.tuned_settings(),
+        ranks=options.ranks or (),
+        folds=options.folds,
+        seed=options.seed,
+    )
+    results = _compute(jobs, store, options.workers)
+    scores = ["auroc", "log_likelihood", "elbo"]
+    print(
+        regression.summary(results, scores, by=["model", "dataset", "rank"]).to_string(index=False)
+    )
     return 0
 
 
 def _run_bandits(options: argparse.Namespace) -> int:
-    from vst.bandits import AGENTS
-    from vst.experiments import bandits, runner
-    from vst.experiments.profiles import profile
+    from vst.experiments import bandits
 
-    problems = options.datasets or bandits.present()
-    names = options.models or list(AGENTS)
-    directory = options.out or profile(options.profile).results(options.experiment)
-    bandits.check(problems, names)
-    store = bandits.BanditStore(directory)
-    jobs = bandits.runs(
-        options.profile, problems, names, seeds=options.seeds, first_seed=options.seed
+    loaded = bandits.results(
+        options.profile,
+        options.bandits or bandits.present(),
+        options.agents,
+        seeds=options.seeds,
+        directory=options.out,
+        workers=options.workers,
+        announce=print,
     )
-    left = bandits.missing(jobs, store)
-    total, todo = (sum(job.size for job in some) for some in (jobs, left))
-    print(f"{total} runs, {total - todo} in {store.directory}, {todo} to compute")
-    runner.run(left, store, workers=options.workers)
-    wanted = {cell.key for job in jobs for cell in job.cells}
-    results = store.load(problems)
-    shown = bandits.summary(results[results["key"].isin(wanted)])
-    print(shown.round(3).to_string(index=False))
+    print(bandits.summary(loaded.runs).round(3).to_string(index=False))
     return 0
 
 
-#: What ``vst run`` can compute.
-EXPERIMENTS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "regression": _run_regression,
-    "bandits": _run_bandits,
-}
+def _compute(jobs: "Sequence[Stack]", store: "Store", workers: int | None) -> "pd.DataFrame":
+    """Compute what the store does not have of some jobs, and return all their rows."""
+    from vst.experiments import regression, runner
+
+    left = regression.missing(jobs, store)
+    total, todo = (sum(job.size for job in some) for some in (jobs, left))
+    print(f"{total} cells, {total - todo} in {store.directory}, {todo} to compute")
+    runner.run(left, store, workers=workers)
+    return regression.results_of(jobs, store)
 
 
 def _tune(options: argparse.Namespace) -> int:
     from vst.experiments import runner, tuning
     from vst.experiments.store import Store
 
-    names, datasets = _chosen(options, ())
+    names, on = _chosen_models(options), _chosen_datasets(options)
     directory = options.out or tuning.published_trials()
 
     def trials(name: str) -> int:
         return tuning.default_trials(name) if options.trials is None else options.trials
 
     jobs = [
-        tuning.Tuning(dataset, name, trials(name), directory)
-        for dataset in datasets
-        for name in names
+        tuning.Tuning(dataset, name, trials(name), directory) for dataset in on for name in names
     ]
     start = time.perf_counter()
     runner.run(jobs, Store(directory, tuning.COLUMNS), workers=options.workers)
     best = tuning.tuned_table(directory)
-    shown = best[best["dataset"].isin(datasets) & best["model"].isin(names)]
+    shown = best[best["dataset"].isin(on) & best["model"].isin(names)]
     columns = ["dataset", "model", "objective", "trials", "total_seconds", "parameters"]
     print(shown[columns].to_string(index=False))
     print(f"{time.perf_counter() - start:.0f} s")
     return 0
 
 
-def _chosen(
-    options: argparse.Namespace, default_datasets: tuple[str, ...]
-) -> tuple[list[str], list[str]]:
-    """Models and data sets to work on; wrong names are refused before anything is computed."""
+def _chosen_models(options: argparse.Namespace) -> list[str]:
+    """Models to work on; wrong names are refused before anything is computed."""
     from vst.experiments import models
 
-    regression_sets = [info.name for info in CATALOGUE.values() if info.task == "regression"]
     names = options.models or list(models.NAMES)
     models.check_names("model", names, models.NAMES)
-    datasets = options.datasets or list(default_datasets)
-    if not datasets:
-        datasets = [name for name in regression_sets if find(CATALOGUE[name]) is not None]
-    models.check_names("data set", datasets, tuple(regression_sets))
-    absent = [name for name in datasets if find(CATALOGUE[name]) is None]
-    if absent:
-        raise UserError(
-            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
-        )
-    return names, datasets
+    return names
+
+
+def _chosen_datasets(options: argparse.Namespace, default: tuple[str, ...] = ()) -> list[str]:
+    """Data sets to work on; wrong names are refused before anything is computed."""
+    from vst.experiments import datasets
+
+    chosen = options.datasets or list(default) or datasets.here()
+    datasets.check(chosen)
+    return chosen

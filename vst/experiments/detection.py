@@ -1,5 +1,6 @@
 """Out-of-distribution detection: how well the epistemic variance tells test rows from others' rows."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,15 @@ from vst.baselines import Fitted
 from vst.data import MissingDataError, Prepared, ood_set
 
 LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """Epistemic variances of one model at the rows of an OOD set."""
+
+    model: str
+    inside: Float[np.ndarray, " n"]
+    outside: Float[np.ndarray, " m"]
 
 
 def detect(model: Fitted, data: Prepared) -> dict[str, Any]:

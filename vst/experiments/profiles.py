@@ -21,6 +21,8 @@ class Profile:
         Data sets where none are named; all that are present if empty.
     steps, members, n_trees, n_learners
         Upper limits of the settings that cost time; 0 for no limit.
+    ranks
+        Ranks of the ablation; the experiment's own if empty.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Profile:
     members: int = 0
     n_trees: int = 0
     n_learners: int = 0
+    ranks: tuple[int, ...] = ()
 
     def limited(self, setting: SoftTrees | Peer) -> SoftTrees | Peer:
         """The same model with no more of everything than this profile allows."""
@@ -47,9 +50,29 @@ class Profile:
         return Path("_build") / "results" / self.name / experiment
 
 
+#: Above every number of parameters: full rank.
+FULL_RANK = 10**6
+
 PROFILES = {
-    "smoke": Profile("smoke", 2, ("yacht",), steps=300, members=2, n_trees=2, n_learners=20),
-    "quick": Profile("quick", 3, steps=3000, members=3, n_trees=3, n_learners=200),
+    "smoke": Profile(
+        "smoke",
+        folds=2,
+        datasets=("yacht",),
+        steps=300,
+        members=2,
+        n_trees=2,
+        n_learners=20,
+        ranks=(0, 5, FULL_RANK),
+    ),
+    "quick": Profile(
+        "quick",
+        folds=3,
+        steps=3000,
+        members=3,
+        n_trees=3,
+        n_learners=200,
+        ranks=(0, 1, 5, 20, FULL_RANK),
+    ),
     "paper": Profile("paper", 10),
 }
 

@@ -5,17 +5,18 @@ A fitted model is scored in all three ways at once, so that none is fitted twice
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from vst.baselines import Fitted, NoDensityError, Peer
-from vst.data import Dataset, Prepared, load_dataset, prepare
-from vst.experiments import models
+from vst.data import Prepared, prepare
+from vst.experiments import datasets, models
 from vst.experiments.cells import Cell, as_parameters, as_text
+from vst.experiments.datasets import Size
 from vst.experiments.detection import detect
 from vst.experiments.profiles import Profile
 from vst.experiments.provenance import provenance
@@ -37,9 +38,9 @@ class Stack:
     cells: tuple[Cell, ...]
 
     @property
-    def dataset(self) -> str:
-        """The cells' data set."""
-        return self.cells[0].dataset
+    def file(self) -> str:
+        """The file that the results go to."""
+        return datasets.stem(self.cells[0].dataset)
 
     @property
     def label(self) -> str:
@@ -57,20 +58,30 @@ class Stack:
         setting = models.settings(first.model, as_parameters(first.parameters))
         data = prepared(first.dataset, bool(getattr(setting, "whiten", False)))
         start = time.perf_counter()
-        fitted = _fit(setting, data, self.cells)
+        fitted = fit_cells(setting, data, self.cells)
         scores = [score(model, data.x_test, data.y_test) for model in fitted]
         seconds = (time.perf_counter() - start) / len(self.cells)
-        scores = [found | detect(model, data) for found, model in zip(scores, fitted, strict=True)]
+        scores = [
+            found | detect(model, data) | self.more(model)
+            for found, model in zip(scores, fitted, strict=True)
+        ]
         shared = {"data_sha256": data.dataset.sha256, "seconds": round(seconds, 3), **provenance()}
         return [
             {"key": cell.key, **_identity(cell), **scored, **shared}
             for cell, scored in zip(self.cells, scores, strict=True)
         ]
 
+    def more(self, model: Fitted) -> dict[str, Any]:
+        """Further columns of a cell's row; none here."""
+        return {}
+
+
+AnyStack = TypeVar("AnyStack", bound=Stack)
+
 
 def stacks(
     profile: Profile,
-    datasets: Sequence[str],
+    on: Sequence[str],
     names: Sequence[str],
     tuned: dict[tuple[str, str], dict[str, Any]],
     *,
@@ -79,10 +90,10 @@ def stacks(
 ) -> list[Stack]:
     """All work of an experiment, with tuned settings where there are some."""
     jobs = []
-    for dataset in datasets:
-        table = load_dataset(dataset)
+    for dataset in on:
+        size = datasets.size(dataset)
         for name in names:
-            setting = setting_for(name, table, tuned.get((dataset, name), {}))
+            setting = setting_for(name, size, tuned.get((dataset, name), {}))
             text = as_text(models.parameters(profile.limited(setting)))
             cells = tuple(
                 Cell(EXPERIMENT, dataset, name, fold, seed, text)
@@ -93,20 +104,26 @@ def stacks(
     return jobs
 
 
-def setting_for(name: str, dataset: Dataset, tuned: dict[str, Any]) -> SoftTrees | Peer:
-    """A model for a data set: how long to train depends on its size."""
+def setting_for(name: str, size: Size, tuned: dict[str, Any]) -> SoftTrees | Peer:
+    """A model for a data set of this size, which decides how long to train."""
     base = models.defaults(name)
     if not isinstance(base, SoftTrees):
         return models.settings(name, tuned)
-    steps = steps_for(dataset.n, dataset.d, boosted=base.n_trees > 0)
+    steps = steps_for(*size, boosted=base.n_trees > 0)
     return models.settings(name, {"steps": steps} | tuned)
 
 
-def missing(jobs: Sequence[Stack], store: Store) -> list[Stack]:
+def missing(jobs: Sequence[AnyStack], store: Store) -> list[AnyStack]:
     """The jobs, or parts of jobs, whose results the store does not have."""
-    have = set(store.load(sorted({job.dataset for job in jobs}))["key"])
-    left = (tuple(cell for cell in job.cells if cell.key not in have) for job in jobs)
-    return [Stack(cells) for cells in left if cells]
+    have = set(store.load(sorted({job.file for job in jobs}))["key"])
+    parts = ((job, tuple(cell for cell in job.cells if cell.key not in have)) for job in jobs)
+    return [replace(job, cells=cells) for job, cells in parts if cells]
+
+
+def results_of(jobs: Sequence[Stack], store: Store) -> pd.DataFrame:
+    """The rows that the store has of these jobs' cells."""
+    results = store.load(sorted({job.file for job in jobs}))
+    return results[results["key"].isin({cell.key for job in jobs for cell in job.cells})]
 
 
 def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -125,24 +142,26 @@ def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=2)
 def prepared(dataset: str, whiten: bool = False) -> Prepared:
     """The paper's split of a data set; kept, since cells of one data set follow each other."""
-    return prepare(load_dataset(dataset), whiten=whiten)
+    return prepare(datasets.load(dataset), whiten=whiten)
 
 
-def summary(results: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over folds of each model's scores on each data set."""
-    groups = results.groupby(["model", "dataset"], sort=False)
-    frame = groups.agg(
-        log_likelihood=("log_likelihood", "mean"),
-        log_likelihood_error=("log_likelihood", "std"),
-        rmse=("rmse", "mean"),
-        rmse_error=("rmse", "std"),
-        folds=("fold", "nunique"),
-        seconds=("seconds", "sum"),
-    )
-    return frame.reset_index()
+def summary(
+    results: pd.DataFrame,
+    scores: Sequence[str] = ("log_likelihood", "rmse"),
+    *,
+    by: Sequence[str] = ("model", "dataset"),
+) -> pd.DataFrame:
+    """Mean and standard deviation over folds of some scores, by default of each model and data set."""
+    columns: dict[str, tuple[str, str]] = {}
+    for score in scores:
+        columns |= {score: (score, "mean"), f"{score}_error": (score, "std")}
+    groups = results.groupby(list(by), sort=False)
+    columns |= {"folds": ("fold", "nunique"), "seconds": ("seconds", "sum")}
+    return groups.agg(**columns).reset_index()
 
 
-def _fit(setting: SoftTrees | Peer, data: Prepared, cells: Sequence[Cell]) -> list[Fitted]:
+def fit_cells(setting: SoftTrees | Peer, data: Prepared, cells: Sequence[Cell]) -> list[Fitted]:
+    """Fit a model to the folds of some cells, with their seeds."""
     if isinstance(setting, SoftTrees):
         folds, seeds = [cell.fold for cell in cells], [cell.seed for cell in cells]
         fitted = fit_stack([setting] * len(cells), data, folds, seeds)

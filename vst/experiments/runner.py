@@ -17,11 +17,11 @@ from vst.runtime import available_cores, configure
 
 
 class Job(Protocol):
-    """Work that ends in rows of one data set's file; it can be sent to another process."""
+    """Work that ends in rows of one file; it can be sent to another process."""
 
     @property
-    def dataset(self) -> str:
-        """Which file the rows go to."""
+    def file(self) -> str:
+        """The file that the rows go to."""
 
     @property
     def label(self) -> str:
@@ -47,7 +47,7 @@ def run(jobs: Sequence[Job], store: Store, *, workers: int | None = None) -> Non
 
         def finish(job: Job, rows: list[dict[str, Any]]) -> None:
             if rows:
-                store.append(job.dataset, rows)
+                store.append(job.file, rows)
             bar.set_postfix_str(job.label, refresh=False)
             bar.update(job.size)
 

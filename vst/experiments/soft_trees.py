@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+from scipy.special import logsumexp
+from scipy.stats import norm
 
 from vst.baselines.ranges import Interval, Ranges, Whole
-from vst.boosting import draw_ensemble, fit_ensemble, stack_trees
+from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.data import Prepared
 from vst.inference import Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
@@ -27,6 +30,9 @@ from vst.tree import Leaves, Noise, TreeShape
 
 #: Posterior draws behind every score.
 DRAWS = 100
+
+#: The last steps, over which the ELBO's estimates are averaged.
+ELBO_STEPS = 1000
 
 #: The paper's tuning ranges.
 VST_RANGES: Ranges = {
@@ -80,6 +86,7 @@ class FittedTrees:
     """A fitted replica, with the two functions of a peer."""
 
     draws: Draws
+    elbo: float = float("nan")  #: at the end of training, in nats per row; of a VSGBM's last tree
 
     def mean_draws(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "draws n"]:
         """The mean function of each posterior draw."""
@@ -102,30 +109,63 @@ class FittedStack:
     seeds: Sequence[int]
     program: Program
     posteriors: LowRankGaussian  #: stacked over fits and members, and trees for a VSGBM
+    elbo: Float[np.ndarray, " fits"]  #: at the end of training, in nats per row
 
-    def model(self, i: int, n_trees: int | None = None) -> FittedTrees:
-        """The model of fit ``i``; of a VSGBM optionally with its first ``n_trees`` trees only."""
-        setting, seed = self.settings[i], self.seeds[i]
-        own = slice(i * setting.members, (i + 1) * setting.members)
-        posteriors = jax.tree.map(lambda a: a[own], self.posteriors)
-        key = jax.random.fold_in(jax.random.key(seed), self.folds[i])
+    def model(self, i: int) -> FittedTrees:
+        """The model of fit ``i``."""
+        setting, key, posteriors = self.settings[i], self._key(i), self._posteriors(i)
         if not setting.n_trees:
             thetas = draw_parameters(key, posteriors, DRAWS)
-            return FittedTrees(TreeDraws(thetas, jnp.float32(setting.beta), self.program.shape))
+            draws = TreeDraws(thetas, jnp.float32(setting.beta), self.program.shape)
+            return FittedTrees(draws, self.elbo[i])
         used = self.data.folds.train.rows(self.folds[i])
-        return FittedTrees(
-            draw_ensemble(
-                key,
-                self.program.shape,
-                setting.beta,
-                jax.tree.map(lambda a: a[:, :n_trees], posteriors),
-                self.data.x_train[used],
-                self.data.y_train[used],
-                n_draws=DRAWS,
-                prior_sigma_alpha=setting.prior_sigma_alpha,
-                prior_sigma_beta=setting.prior_sigma_beta,
-            )
+        ensemble = draw_ensemble(
+            key,
+            self.program.shape,
+            setting.beta,
+            posteriors,
+            self.data.x_train[used],
+            self.data.y_train[used],
+            n_draws=DRAWS,
+            prior_sigma_alpha=setting.prior_sigma_alpha,
+            prior_sigma_beta=setting.prior_sigma_beta,
         )
+        return FittedTrees(ensemble, self.elbo[i])
+
+    def log_likelihood_by_trees(
+        self, i: int, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " trees"]:
+        """Mean log-likelihood of the VSGBMs that the first tree, the first two, ... of fit ``i`` are.
+
+        Each tree is evaluated once, where scoring the ensembles one by one would evaluate it in all.
+        """
+        setting = self.settings[i]
+        tree_key, noise_key = jax.random.split(self._key(i))
+        thetas = draw_parameters(tree_key, self._posteriors(i), DRAWS)
+        used = self.data.folds.train.rows(self.folds[i])
+        residual, mean, scores = self.data.y_train[used], np.zeros(()), []
+        for tree in range(setting.n_trees):
+            draws = TreeDraws(thetas[:, tree], jnp.float32(setting.beta), self.program.shape)
+            residual = residual - map_rows(mean_functions, draws, self.data.x_train[used])
+            mean = mean + map_rows(mean_functions, draws, x)
+            variance = draw_noise_variance(
+                jax.random.fold_in(noise_key, tree),
+                np.sum(np.square(residual), axis=1),
+                len(used),
+                setting.prior_sigma_alpha,
+                setting.prior_sigma_beta,
+            )
+            density = norm.logpdf(y, mean, np.sqrt(variance)[:, None])
+            scores.append(np.mean(logsumexp(density, axis=0) - np.log(DRAWS)))
+        return np.array(scores)
+
+    def _posteriors(self, i: int) -> LowRankGaussian:
+        members = self.settings[i].members
+        own = slice(i * members, (i + 1) * members)
+        return jax.tree.map(lambda a: a[own], self.posteriors)
+
+    def _key(self, i: int) -> PRNGKeyArray:
+        return jax.random.fold_in(jax.random.key(self.seeds[i]), self.folds[i])
 
 
 def fit_stack(
@@ -153,12 +193,16 @@ def fit_stack(
     program = first.program(data.x_train.shape[1])
     keys, x, y = _keys(folds, seeds, members), data.x_train, data.y_train
     if first.n_trees:
-        posteriors = stack_trees(
-            fit_ensemble(keys, program, hyper, x, y, rows, n_trees=first.n_trees, steps=first.steps)
+        fits = fit_ensemble(
+            keys, program, hyper, x, y, rows, n_trees=first.n_trees, steps=first.steps
         )
+        last, posteriors = fits[-1], stack_trees(fits)
     else:
-        posteriors = fit(keys, program, hyper, x, y, rows, steps=first.steps).posteriors
-    return FittedStack(settings, data, folds, seeds, program, posteriors)
+        last = fit(keys, program, hyper, x, y, rows, steps=first.steps)
+        posteriors = last.posteriors
+    by_replica = last.elbo[:, -ELBO_STEPS:].mean(axis=1)
+    elbo = by_replica.reshape(len(settings), members).mean(axis=1)
+    return FittedStack(settings, data, folds, seeds, program, posteriors, elbo)
 
 
 def _keys(folds: Sequence[int], seeds: Sequence[int], members: int) -> PRNGKeyArray:
@@ -178,7 +222,7 @@ class SoftEntry(NamedTuple):
 
     defaults: SoftTrees
     ranges: Ranges  #: the paper's
-    own_ranges: Ranges = {}
+    own_ranges: Ranges = MappingProxyType({})
 
 
 SOFT_TREES: dict[str, SoftEntry] = {

@@ -18,9 +18,9 @@ import pandas as pd
 
 import vst
 from vst.baselines import Choices, Interval, NoDensityError, Peer, Range
-from vst.data import Prepared, load_dataset
+from vst.data import Prepared
 from vst.data.places import bundled_directory
-from vst.experiments import models
+from vst.experiments import datasets, models
 from vst.experiments.cells import Cell, as_parameters, as_text
 from vst.experiments.regression import prepared, setting_for
 from vst.experiments.soft_trees import SoftTrees, fit_stack
@@ -37,12 +37,18 @@ ROUND = 8
 #: Trials per data set, where they are not 16. BART keeps the defaults of its literature.
 TRIALS = {
     "vst-plus": 24,
+    "vsgbm-const": 8,
+    "vsgbm-linear": 8,
+    "vsgbm-plus": 16,
     "deep-ensemble": 8,
     "ngboost": 8,
     "bartz": 0,
     "xgboost-1": 12,
     "sglb-1": 12,
 }
+
+#: A trial of a soft tree takes this part of the steps: enough to tell good settings from bad ones.
+SHORTER = 2
 
 #: What a round has in common (depth shapes the program, whitening the data), and its values in the
 #: first rounds, before there is anything to learn from.
@@ -63,6 +69,11 @@ class Tuning:
     seed: int = 0
 
     @property
+    def file(self) -> str:
+        """The file that the trials go to."""
+        return f"{datasets.stem(self.dataset)}-{self.model}"
+
+    @property
     def label(self) -> str:
         """Data set and model."""
         return f"{self.dataset} {self.model}"
@@ -75,8 +86,7 @@ class Tuning:
     def compute(self) -> list[dict[str, Any]]:
         """Run the trials that are still to be done."""
         store = Store(self.directory, COLUMNS)
-        file = f"{self.dataset}-{self.model}"
-        done = store.load([file])
+        done = store.load([self.file])
         while len(done) < self.trials:
             start = time.perf_counter()
             proposals = propose(self.model, done, self._round(len(done)), seed=self.seed)
@@ -86,8 +96,8 @@ class Tuning:
                 self._row(len(done) + i, parameters, objective, seconds)
                 for i, (parameters, objective) in enumerate(outcomes)
             ]
-            store.append(file, rows)
-            done = store.load([file])
+            store.append(self.file, rows)
+            done = store.load([self.file])
         return []
 
     def _round(self, done: int) -> int:
@@ -105,7 +115,7 @@ class Tuning:
             "objective": round(objective, 5),
             "seconds": seconds,
             "parameters": text,
-            "validation_folds": len(validation_folds(load_dataset(self.dataset).n)),
+            "validation_folds": len(validation_folds(datasets.size(self.dataset).n)),
             "version": vst.__version__,
         }
 
@@ -183,10 +193,10 @@ def evaluate(
 
     For a VSGBM the returned settings also hold the best number of trees.
     """
-    table = load_dataset(dataset)
-    settings = [setting_for(model, table, proposal) for proposal in proposals]
+    size = datasets.size(dataset)
+    settings = [setting_for(model, size, proposal) for proposal in proposals]
     data = prepared(dataset, bool(proposals[0].get("whiten", False)))
-    folds = validation_folds(table.n)
+    folds = validation_folds(size.n)
     trees = [setting for setting in settings if isinstance(setting, SoftTrees)]
     if trees:
         return _evaluate_together(proposals, trees, data, folds)
@@ -227,7 +237,7 @@ def _evaluate_together(
     folds: Sequence[int],
 ) -> list[tuple[dict[str, Any], float]]:
     # One member each: a mixture of several is worth the most where one does well.
-    single = [replace(setting, members=1) for setting in settings]
+    single = [replace(setting, members=1, steps=setting.steps // SHORTER) for setting in settings]
     repeated = [setting for setting in single for _ in folds]
     stack = fit_stack(repeated, data, list(folds) * len(settings), [0] * len(repeated))
     outcomes = []
@@ -237,14 +247,16 @@ def _evaluate_together(
             scores = [_validate(stack.model(j), data, stack.folds[j]) for j in replicas]
             outcomes.append((dict(proposal), float(np.mean(scores))))
             continue
-        by_trees = {
-            t: float(
-                np.mean([_validate(stack.model(j, t), data, stack.folds[j]) for j in replicas])
-            )
-            for t in range(1, single[i].n_trees + 1)
-        }
-        best = max(by_trees, key=lambda t: np.nan_to_num(by_trees[t], nan=-np.inf))
-        outcomes.append((dict(proposal) | {"n_trees": best}, by_trees[best]))
+        rows = [data.folds.held_out.rows(stack.folds[j]) for j in replicas]
+        by_trees = np.mean(
+            [
+                stack.log_likelihood_by_trees(j, data.x_train[held_out], data.y_train[held_out])
+                for j, held_out in zip(replicas, rows, strict=True)
+            ],
+            axis=0,
+        )
+        best = int(np.argmax(np.nan_to_num(by_trees, nan=-np.inf)))
+        outcomes.append((dict(proposal) | {"n_trees": best + 1}, float(by_trees[best])))
     return [(chosen, _finite(objective)) for chosen, objective in outcomes]
 
 

@@ -1,0 +1,69 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from vst.errors import UserError
+from vst.experiments import datasets
+from vst.experiments.obtain import paper_datasets, regression_results
+
+
+@pytest.fixture
+def homes(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.uniform(50, 150, 60), "old": rng.integers(0, 2, 60)})
+    frame["price"] = 3 * frame["size"] - 20 * frame["old"] + rng.normal(0, 5, 60)
+    path = tmp_path / "homes.csv"
+    frame.to_csv(path, index=False)
+    return f"{path}:price"
+
+
+def test_a_size_is_known_without_the_file():
+    assert datasets.size("song_8k") == (8162, 90)
+    assert datasets.size("boston") == (506, 13)
+
+
+def test_a_users_file_is_a_data_set(homes):
+    assert datasets.size(homes) == (60, 2)
+    assert datasets.load(homes).y.name == "price"
+    assert datasets.stem(homes) == "homes"
+    datasets.check([homes, "boston"])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("bostn", "there are: boston.*homes.csv:price"), ("absent.csv:y", "there is no file")],
+)
+def test_a_wrong_name_is_refused(name, message):
+    with pytest.raises(UserError, match=message):
+        datasets.check([name])
+
+
+def test_the_papers_ten_are_asked_for_by_default():
+    names = paper_datasets()
+    assert len(names) == 10
+    assert ("song" in names) != ("song_8k" in names)
+
+
+def test_the_published_results_are_read_and_nothing_is_computed(monkeypatch):
+    monkeypatch.setattr("vst.experiments.runner.run", None)  # calling it would raise
+    obtained = regression_results()
+    assert len(obtained.results) + obtained.missing == 15 * 10 * 10
+
+
+def test_a_users_file_is_computed(homes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    obtained = regression_results("smoke", [homes], ["xgboost-1"])
+    assert obtained.missing == 0
+    assert obtained.results["dataset"].unique().tolist() == [homes]
+    assert (tmp_path / "_build" / "results" / "smoke" / "regression" / "homes.csv").exists()
+
+
+def test_a_users_file_is_in_no_published_results(homes):
+    with pytest.raises(UserError, match="choose profile quick"):
+        regression_results("paper", [homes])
+
+
+@pytest.mark.parametrize("arguments", [{"names": ["vts"]}, {"profile": "papr"}])
+def test_a_wrong_model_or_profile_is_refused(arguments):
+    with pytest.raises(UserError, match="there are: "):
+        regression_results(**arguments)

@@ -1,0 +1,296 @@
+"""The regression chapter: pictures and tables beside the score tables."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from vst.baselines import Choices, Interval, Range
+from vst.data import CATALOGUE
+from vst.experiments import models, tuning
+from vst.experiments.datasets import label as dataset_label
+from vst.experiments.obtain import Obtained
+from vst.paper import MODEL_BY_ID, MODELS, TABLES, label, outcomes, printed
+from vst.report.scores import WHOLE, best, reached, scores_of
+from vst.report.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, styled
+from vst.report.tables import Html, Markdown, MarkdownTable
+
+#: One colour per method, in every figure.
+COLOURS = {
+    "deep-ensemble": PURPLE,
+    "xbart": ORANGE,
+    "sglb": GREEN,
+    "xgboost": GREY,
+    "vst": BLUE,
+    "vsgbm": VERMILLION,
+    "ngboost": SKY,
+    "bart": "#8C6D1F",
+}
+
+
+@styled
+def dots(results: pd.DataFrame, table: str, datasets: Sequence[str]) -> Figure:
+    """Draw every model's score on every data set, ours as a dot and the paper's as a ring.
+
+    A score far below the others would squeeze them into a corner: it is drawn at the edge, as an arrow.
+    """
+    column = table
+    ours = scores_of(results, column)
+    paper = printed(table)
+    rows = [m for m in MODELS if m.id in set(ours["model"]) | set(paper["model"])]
+    places = {m.id: -i for i, m in enumerate(rows)}
+    columns = min(5, len(datasets))
+    lines = ceil(len(datasets) / columns)
+    figure, axes = plt.subplots(
+        lines,
+        columns,
+        figsize=(1.2 + 2.0 * columns, 0.5 + 0.23 * len(rows) * lines + 0.5 * lines),
+        squeeze=False,
+        sharey=True,
+    )
+    for axis in axes.flat[len(datasets) :]:
+        axis.set_visible(False)
+    higher = bool(TABLES[table].higher_is_better)
+    for axis, dataset in zip(axes.flat, datasets, strict=False):
+        name = WHOLE.get(dataset) or dataset
+        _panel(
+            axis,
+            ours[ours["dataset"] == dataset],
+            paper[paper["dataset"] == name],
+            places,
+            higher=higher,
+        )
+        axis.set_title(dataset_label(dataset))
+    for axis in axes[:, 0]:
+        axis.set_yticks(list(places.values()), [m.label for m in rows], fontsize=8)
+    handles = [
+        Line2D([], [], marker="o", ls="-", color=BLUE, label="this book, mean ± sd over folds"),
+        Line2D([], [], marker="o", ls="none", mfc="none", mec=GREY, label="the paper"),
+    ]
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, fontsize=8)
+    return figure
+
+
+def _panel(
+    axis: Axes,
+    ours: pd.DataFrame,
+    paper: pd.DataFrame,
+    places: dict[str, int],
+    *,
+    higher: bool,
+) -> None:
+    every = np.concatenate([ours["mean"], paper["mean"]])
+    worst, ideal = (every.min(), every.max()) if higher else (every.max(), every.min())
+    # The scale shows the better nine tenths of the scores.
+    edge = np.quantile(every, 0.1 if higher else 0.9)
+    edge = worst if abs(worst - ideal) < 1.6 * abs(edge - ideal) else edge
+    low, high = sorted((edge, ideal))
+    margin = 0.08 * (high - low) or 0.1
+    axis.set_xlim(low - margin, high + margin)
+    for model, mean in zip(paper["model"], paper["mean"], strict=True):
+        x = np.clip(mean, low - margin, high + margin)
+        axis.plot(x, places[model], "o", mfc="none", mec=GREY, ms=4.5, clip_on=False)
+    for model, mean, error in zip(ours["model"], ours["mean"], ours["error"], strict=True):
+        colour, y = COLOURS[MODEL_BY_ID[model].family], places[model]
+        if low - margin <= mean <= high + margin:
+            axis.errorbar(mean, y, xerr=error, fmt="o", ms=4, color=colour, lw=1.4)
+        else:
+            outside = mean < low
+            axis.plot(
+                low - margin if outside else high + margin,
+                y,
+                marker="<" if outside else ">",
+                color=colour,
+                ms=5,
+                clip_on=False,
+            )
+    groups = [MODEL_BY_ID[model].group for model in places]
+    for i in range(1, len(groups)):
+        if groups[i] != groups[i - 1]:
+            axis.axhline(-i + 0.5, color="#cccccc", lw=0.8, zorder=0)
+    axis.set_ylim(-len(places) + 0.4, 0.6)
+    axis.grid(axis="x", color="#eeeeee", lw=0.8)
+    axis.tick_params(axis="x", labelsize=8)
+    axis.tick_params(axis="y", length=0)
+
+
+@styled
+def times(results: pd.DataFrame) -> Figure:
+    """Draw the seconds that one fold takes to fit and to score, one dot per data set."""
+    present = [m for m in MODELS if m.id in set(results["model"])]
+    seconds = results.groupby(["model", "dataset"])["seconds"].mean()
+    figure, axis = plt.subplots(figsize=(7.2, 0.6 + 0.24 * len(present)))
+    for i, model in enumerate(present):
+        values = seconds[model.id].to_numpy()
+        colour = COLOURS[model.family]
+        axis.plot(values, np.full(len(values), -i), "o", ms=4, alpha=0.5, color=colour, mew=0)
+        axis.plot(np.median(values), -i, "|", ms=13, mew=2.4, color=colour)
+    axis.set_xscale("log")
+    axis.set_yticks([-i for i in range(len(present))], [m.label for m in present])
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x", color="#eeeeee")
+    axis.set_xlabel("seconds per fold on one core (bar: median over data sets)")
+    return figure
+
+
+def tuned_values(datasets: Sequence[str]) -> Html:
+    """The paper's table of ranges, with the values that our tuner chose on each data set."""
+    chosen = tuning.tuned_settings()
+    head = "".join(f"<th>{dataset_label(name)}</th>" for name in datasets)
+    body: list[str] = []
+    for model in MODELS:
+        entry = models.entry(model.id)
+        for i, (name, range_) in enumerate(models.ranges(model.id).items()):
+            first = f"<th>{model.label if i == 0 else ''}</th>"
+            origin = "" if name in entry.ranges else "<small> ours</small>"
+            values = (
+                _value(chosen.get((dataset, model.id), {}).get(name, "")) for dataset in datasets
+            )
+            cells = "".join(f"<td>{value}</td>" for value in values)
+            rule = " class=rule" if i == 0 and body else ""
+            words = name.replace("_", " ")
+            body.append(
+                f"<tr{rule}>{first}<td>{words}</td><td>{range_text(range_)}{origin}</td>{cells}</tr>"
+            )
+    return Html(
+        '<div class="scores"><table><thead><tr><th>Model</th><th>Setting</th><th>Range</th>'
+        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def range_text(range_: Range) -> str:
+    """A range as the paper writes it.
+
+    Examples
+    --------
+    >>> range_text(Interval(0.01, 2.5)), range_text(Choices((1, 3)))
+    ('[0.01, 2.5]', '{1, 3}')
+    """
+    if isinstance(range_, Choices):
+        return "{" + ", ".join(f"{value:g}" for value in range_.values) + "}"  # noqa: PD011
+    if isinstance(range_, Interval):
+        return f"[{range_.low:g}, {range_.high:g}]"
+    return f"{{{range_.low}, …, {range_.high}}}"
+
+
+def time_table(results: pd.DataFrame) -> MarkdownTable:
+    """Where the time of the whole protocol went: tuning and fitting, per model, in minutes."""
+    spent = tuning.tuned_table().groupby("model").agg({"total_seconds": "sum", "trials": "sum"})
+    fitted = results.groupby("model")["seconds"].sum()
+    rows: list[dict[str, Any]] = []
+    for name in [m.id for m in MODELS if m.id in fitted.index]:
+        tune = float(spent["total_seconds"].get(name, 0.0)) / 60
+        fit = float(fitted[name]) / 60
+        rows.append(
+            {
+                "model": label(name),
+                "trials": int(spent["trials"].get(name, 0)),
+                "tuning, min": f"{tune:.1f}",
+                "folds, min": f"{fit:.1f}",
+                "together, min": f"{tune + fit:.1f}",
+            }
+        )
+    frame = pd.DataFrame(rows)
+    total = {"model": "**all**", "trials": int(frame["trials"].sum())}
+    for column in frame.columns[2:]:
+        total[column] = f"**{frame[column].astype(float).sum():.0f}**"
+    return MarkdownTable(pd.concat([frame, pd.DataFrame([total])], ignore_index=True))
+
+
+def reached_table(
+    results: pd.DataFrame, table: str, names: Sequence[str] = (), *, column: str | None = None
+) -> MarkdownTable:
+    """On how many data sets our fits reach the printed scores; of all models if none are named."""
+    ours = scores_of(results, column or table)
+    places = reached(ours, table, names or list(MODEL_BY_ID))
+    rows = []
+    for name, group in places.groupby("model", sort=False):
+        missed = group[~group["reached"].astype(bool)].to_dict("records")
+        misses = (
+            f"{dataset_label(m['dataset'])} ({m['ours']}; paper {m['paper']})" for m in missed
+        )
+        rows.append(
+            {
+                "model": label(str(name)),
+                "reached": f"{int(group['reached'].sum())} of {len(group)}",
+                "missed": "; ".join(misses) or "none",
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def winners_table(results: pd.DataFrame, table: str) -> MarkdownTable:
+    """The best model of each data set, of all in the table."""
+    higher = bool(TABLES[table].higher_is_better)
+    frame = best(scores_of(results, table), higher_is_better=higher)
+    return MarkdownTable(
+        pd.DataFrame(
+            {
+                "data set": frame["dataset"].map(dataset_label),
+                "best": frame["model"].map(label),
+                "score": frame["score"],
+                "error bar overlaps": frame["on par"].map(
+                    lambda names: ", ".join(map(label, names)) or "nobody's"
+                ),
+            }
+        )
+    )
+
+
+#: The paper's comparisons: each of its models with the peers of its group.
+RIVALS = {
+    "VST": (["vst-const", "vst-linear"], ["deep-ensemble", "xbart-1", "sglb-1", "xgboost-1"]),
+    "VSGBM": (["vsgbm-const", "vsgbm-linear"], ["deep-ensemble", "xbart", "sglb", "xgboost"]),
+}
+
+
+def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
+    """How often the paper's models beat its peers, by the bold rule: as printed, and here."""
+    higher = bool(TABLES[table].higher_is_better)
+    sources = {"as printed": printed(table), "here": scores_of(results, table)}
+    rows = []
+    for name, (ours, rivals) in RIVALS.items():
+        for source, scores in sources.items():
+            counts = outcomes(scores, ours, rivals, higher_is_better=higher).value_counts()
+            rows.append(
+                {"comparison": f"{name} against the paper's peers", "numbers": source}
+                | {kind: int(counts.get(kind, 0)) for kind in ("better", "equal", "worse")}
+            )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown:
+    """Say what the tables rest on, and how to compute what is not there."""
+    results = obtained.results
+    text = (
+        f"{len(results):,} fits: {results['model'].nunique()} models on "
+        f"{results['dataset'].nunique()} data sets, {results['fold'].nunique()} folds each."
+    )
+    if obtained.missing:
+        text += (
+            f" **{obtained.missing:,} more are not there yet** and leave gaps, or scores over fewer "
+            f"folds, in what follows; `vst run {experiment} --profile paper` computes them."
+        )
+    return Markdown(text)
+
+
+def song_note(datasets: Sequence[str]) -> Markdown:
+    """Say which columns hold a part of a data set."""
+    notes = [
+        f"The column *{CATALOGUE[name].label}* is **not** *{WHOLE[name]}*: {CATALOGUE[name].title}, "
+        f"{CATALOGUE[name].rows:,} rows. The paper's numbers below ours are of the whole "
+        f"*{WHOLE[name]}*, and no sign compares them."
+        for name in datasets
+        if name in WHOLE
+    ]
+    return Markdown(" ".join(notes))
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
