@@ -49,9 +49,7 @@ class Sums(NamedTuple):
 
     def add(self, x: Float[np.ndarray, "n p"], y: Float[np.ndarray, " n"]) -> "Sums":
         """The same with more rows."""
-        return Sums(
-            self.n + len(y), self.xx + x.T @ x, self.xy + x.T @ y, self.yy + float(y @ y)
-        )
+        return Sums(self.n + len(y), self.xx + x.T @ x, self.xy + x.T @ y, self.yy + float(y @ y))
 
 
 class LinearPosterior(NamedTuple):
