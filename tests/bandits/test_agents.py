@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vst.bandits import AGENTS, Bandit, LinTS, Refitted, ThompsonVST, agent, simulate
-from vst.bandits import linear, refitting, thompson
+from vst.bandits import (
+    AGENTS,
+    Bandit,
+    LinTS,
+    Refitted,
+    ThompsonVST,
+    agent,
+    linear,
+    refitting,
+    simulate,
+    thompson,
+)
 from vst.bandits.environments import Exploration, Mushroom
 from vst.bandits.schedule import update_times
 from vst.baselines import ConstantTargetError

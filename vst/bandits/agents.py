@@ -64,6 +64,8 @@ BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
         "depth": 2, "leaves": "constant", "beta": 10.0,
     },
     ("xbart", "exploration"): {"peer": replace(_XBART, cutpoints=255)},
+    # Many steps and slow fits; what is to be learnt here is learnt slowly.
+    **{(name, "jester"): {"growth": 0.5} for name in ("xbart", "sglb", "deep-ensemble")},
 }  # fmt: skip
 
 
