@@ -42,7 +42,7 @@ SMALL = {
     "sglb": Refitted(SGLB(n_learners=20, members=2), initial_pulls=5),
     "lints": LinTS(initial_pulls=5),
     "deep-ensemble": Refitted(
-        DeepEnsemble(steps=60, members=2, hidden_dim=8, batch_size=5, learning_rate=1e-2),
+        DeepEnsemble(steps=300, members=2, hidden_dim=8, batch_size=5, learning_rate=1e-2),
         initial_pulls=5, growth=0.5,
     ),
 }  # fmt: skip
@@ -218,7 +218,7 @@ def test_buffers_hold_the_steps_at_which_each_arm_was_pulled(rng):
 
 def test_the_initial_pulls_are_in_the_buffers(key):
     program = ThompsonVST(depth=1).program(2)
-    memory = thompson._begin(jax.random.split(key, 2), program, 3, 7, 20)
+    memory = thompson._begin(jax.random.split(key, (2, 3)), program, 7, 20)
     np.testing.assert_array_equal(memory.counts, [[3, 2, 2]] * 2)
     np.testing.assert_array_equal(memory.pulled[0, 0, :3], [0, 3, 6])
     np.testing.assert_array_equal(memory.pulled[0, 2, :2], [2, 5])

@@ -40,7 +40,7 @@ _ENSEMBLE = DeepEnsemble(members=5, steps=500, learning_rate=5e-3, batch_size=IN
 
 AGENTS: dict[str, Agent] = {
     "random": RandomPolicy(),
-    "vst": ThompsonVST(initial_pulls=INITIAL_PULLS),
+    "vst": ThompsonVST(initial_pulls=INITIAL_PULLS, batch_size=64),
     "xbart": Refitted(_XBART, initial_pulls=INITIAL_PULLS),
     "sglb": Refitted(_SGLB, initial_pulls=INITIAL_PULLS),
     "lints": LinTS(initial_pulls=INITIAL_PULLS),
@@ -51,17 +51,20 @@ AGENTS: dict[str, Agent] = {
 #: a bandit has no test set, and the paper's own settings are not known.
 BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
     ("vst", "financial"): {
-        "depth": 1, "leaves": "linear", "prior_scale": 0.3, "learning_rate": 1e-3,
-        "kl_weight": 0.3, "initial_steps": 2000,
+        "depth": 1, "leaves": "linear", "beta": 5.0, "prior_scale": 0.3, "kl_weight": 0.3,
+        "learning_rate": 1e-3, "initial_steps": 2000,
     },
     ("vst", "jester"): {
-        "depth": 1, "leaves": "linear", "prior_scale": 0.1, "learning_rate": 1e-3,
+        "depth": 1, "leaves": "linear", "beta": 5.0, "prior_scale": 0.1, "kl_weight": 1.0,
+        "learning_rate": 2e-3,
     },
     ("vst", "exploration"): {
-        "depth": 3, "leaves": "constant", "rank": 3, "beta": 20.0, "kl_weight": 0.1,
+        "depth": 4, "leaves": "constant", "rank": 3, "beta": 50.0, "kl_weight": 0.1,
+        "learning_rate": 4e-3,
     },
     ("vst", "mushroom"): {
-        "depth": 2, "leaves": "constant", "beta": 10.0,
+        "depth": 2, "leaves": "constant", "beta": 100.0, "kl_weight": 0.1, "learning_rate": 2e-3,
+        "update_every": 20,
     },
     ("xbart", "exploration"): {"peer": replace(_XBART, cutpoints=255)},
     # Many steps and slow fits; what is to be learnt here is learnt slowly.

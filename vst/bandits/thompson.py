@@ -128,9 +128,9 @@ def simulate_stack(
 
     contexts = stack([bandit.contexts for bandit in bandits])
     rewards = stack([bandit.rewards / bandit.reward_scale for bandit in bandits])
-    keys = _keys(jnp.asarray(seeds, jnp.uint32))
+    keys = _keys(jnp.asarray(seeds, jnp.uint32), arms)
     program = agent.program(contexts.shape[-1])
-    memory = _begin(keys.start, program, arms, warm_up, contexts.shape[1])
+    memory = _begin(keys.start, program, warm_up, contexts.shape[1])
     for start in range(0, agent.initial_steps, CHUNK):
         stop = min(start + CHUNK, agent.initial_steps)
         memory = _prepare(
@@ -156,22 +156,26 @@ def simulate_stack(
 
 
 class _Keys(NamedTuple):
+    """Random keys of each seed, and for two purposes of each of its arms."""
+
     start: PRNGKeyArray
     prepare: PRNGKeyArray
     play: PRNGKeyArray
 
 
-@jax.jit
-@jax.vmap
-def _keys(seed: Int[Array, ""]) -> _Keys:
-    return _Keys(*jax.random.split(jax.random.key(seed), 3))
+@partial(jax.jit, static_argnames="arms")
+@partial(jax.vmap, in_axes=(0, None))
+def _keys(seed: Int[Array, ""], arms: int) -> _Keys:
+    start, prepare, play = jax.random.split(jax.random.key(seed), 3)
+    return _Keys(jax.random.split(start, arms), jax.random.split(prepare, arms), play)
 
 
-@partial(jax.jit, static_argnums=(1, 2, 3, 4))
-@partial(jax.vmap, in_axes=(0, None, None, None, None))
-def _begin(key: PRNGKeyArray, program: Program, arms: int, warm_up: int, capacity: int) -> Memory:
+@partial(jax.jit, static_argnums=(1, 2, 3))
+@partial(jax.vmap, in_axes=(0, None, None, None))
+def _begin(keys: PRNGKeyArray, program: Program, warm_up: int, capacity: int) -> Memory:
     """Random posteriors, and the buffers after the initial pulls."""
-    posteriors = initialise(jax.random.split(key, arms), program, np.dtype("float32"))
+    arms = len(keys)
+    posteriors = initialise(keys, program, np.dtype("float32"))
     arm = jnp.arange(arms, dtype=jnp.int32)
     pulled = arm[:, None] + arms * jnp.arange(capacity, dtype=jnp.int32)
     return Memory(start_state(posteriors), pulled, (warm_up - 1 - arm) // arms + 1)
@@ -226,7 +230,8 @@ def _play(
         actions = decide(decide_key, program, memory, hyper.beta, now)
         memory = remember(memory, actions, first)
         steps = training_steps
-        return _train(program, memory, train_key, 0, steps, steps, x, y, hyper), actions
+        keys = jax.random.split(train_key, len(memory.counts))
+        return _train(program, memory, keys, 0, steps, steps, x, y, hyper), actions
 
     def one_round(
         i: Int[Array, ""], carry: tuple[Memory, Int[Array, "seeds decisions"]]
@@ -277,7 +282,7 @@ def remember(memory: Memory, actions: Int[Array, " n"], first: int | Int[Array, 
 def _train(
     program: Program,
     memory: Memory,
-    key: PRNGKeyArray,
+    keys: PRNGKeyArray,
     start: int,
     stop: int,
     total: int,
@@ -286,7 +291,6 @@ def _train(
     hyper: Hyperparameters,
 ) -> Memory:
     """Train every arm's posterior on its buffer, from where it is."""
-    keys = jax.random.split(key, len(memory.counts))
     rows = Rows(memory.pulled, memory.counts)
     train = jax.vmap(
         partial(train_replica, program), in_axes=(0, 0, None, None, None, None, 1, 0, None)
