@@ -116,6 +116,12 @@ def test_bandits_without_data_are_passed_over_or_refused(tmp_path, monkeypatch):
         bandits.results("smoke", ["financial"], ["random"], directory=tmp_path, workers=0)
 
 
+def test_the_papers_profile_only_reads_what_is_published(tmp_path):
+    loaded = bandits.results("paper", ["mushroom"], ["random", "vst"], directory=tmp_path)
+    assert loaded.missing == 10
+    assert loaded.runs.empty
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -150,8 +156,22 @@ def published():
 
 
 def test_published_runs_are_those_of_todays_settings(published):
+    """No result was left behind by settings that changed, and the cheap agents have all seeds."""
     jobs, _, rows = published
-    assert set(rows["key"]) == {cell.key for job in jobs for cell in job.cells}
+    assert set(rows["key"]) <= {cell.key for job in jobs for cell in job.cells}
+    seeds = rows.groupby(["dataset", "model"])["seed"].nunique()
+    for bandit in ENVIRONMENTS:
+        for name in ("random", "vst", "lints"):
+            assert seeds[bandit, name] == bandits.EXTENTS["paper"].seeds, (bandit, name)
+
+
+def test_published_histories_end_with_the_regret_of_the_row(published):
+    _, store, rows = published
+    histories = store.histories.load(list(ENVIRONMENTS))
+    last = histories.sort_values("step").groupby("key")["regret"].last()
+    np.testing.assert_allclose(last[rows["key"]].to_numpy(), rows["regret"], atol=0.006)
+    pictured = rows[(rows["dataset"] == "exploration") & (rows["seed"] == 0)]["key"]
+    assert set(store.choices.load(["exploration"])["key"]) == set(pictured)
 
 
 @pytest.mark.parametrize("name", ["random", "lints"])

@@ -193,7 +193,8 @@ class Loaded(NamedTuple):
     runs: pd.DataFrame  #: one row per run
     histories: pd.DataFrame  #: cumulative regret at a few steps of each run, by its key
     choices: pd.DataFrame  #: pulls in the exploration bandit's first run, by its key
-    absent: list[str]  #: bandits without results, because their data are not here
+    absent: list[str]  #: bandits with runs missing that cannot be computed: their data are not here
+    missing: int  #: runs that are not there
 
 
 def results(
@@ -204,23 +205,27 @@ def results(
     seeds: int | None = None,
     directory: Path | None = None,
     workers: int | None = None,
+    compute: bool | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Loaded:
-    """Results of a profile: those that are stored, and the others computed now.
+    """Results of a profile: those that are stored, and for most profiles the others, computed now.
 
     Parameters
     ----------
     profile_name
         How much to compute.
     bandits, names
-        Bandits and agents; all by default. Bandits that are named must have their data here,
-        unless all their runs are stored; others without data are passed over.
+        Bandits and agents; all by default. To be computed, bandits that are named must have their
+        data here; others without data are passed over.
     seeds
         Runs of each agent on each bandit; the profile's number by default.
     directory
         Where the results are; the profile's own place by default.
     workers
         Processes.
+    compute
+        Whether to compute what is not stored. By default all profiles do but ``paper``, whose results
+        are published.
     announce
         Told how much there is to compute.
     """
@@ -234,22 +239,25 @@ def results(
     absent = [
         name for name in chosen if any(j.dataset == name for j in left) and not _is_here(name)
     ]
-    if absent and bandits is not None:
-        data = ", ".join(environment(name).dataset for name in absent)
-        raise UserError(f"not on this machine: {data}; `vst data fetch` downloads data sets")
-    left = [job for job in left if job.dataset not in absent]
-    total, todo = (sum(job.size for job in some) for some in (jobs, left))
-    if announce is not None:
-        announce(f"{total} runs, {todo} of them to compute into {store.directory}")
-    if left:
-        runner.run(left, store, workers=workers)
+    if profile_name != "paper" if compute is None else compute:
+        if absent and bandits is not None:
+            data = ", ".join(environment(name).dataset for name in absent)
+            raise UserError(f"not on this machine: {data}; `vst data fetch` downloads data sets")
+        todo = [job for job in left if job.dataset not in absent]
+        if announce is not None:
+            total, number = (sum(job.size for job in some) for some in (jobs, todo))
+            announce(f"{total} runs, {number} of them to compute into {store.directory}")
+        if todo:
+            runner.run(todo, store, workers=workers)
     keys = {cell.key for job in jobs for cell in job.cells}
 
     def stored(part: Store) -> pd.DataFrame:
         rows = part.load(chosen)
         return rows[rows["key"].isin(keys)].reset_index(drop=True)
 
-    return Loaded(stored(store), stored(store.histories), stored(store.choices), absent)
+    runs = stored(store)
+    gaps = len(keys) - len(runs)
+    return Loaded(runs, stored(store.histories), stored(store.choices), absent, gaps)
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:

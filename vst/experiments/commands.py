@@ -157,6 +157,7 @@ def _run_bandits(options: argparse.Namespace) -> int:
         seeds=options.seeds,
         directory=options.out,
         workers=options.workers,
+        compute=True,
         announce=print,
     )
     print(bandits.summary(loaded.runs).round(3).to_string(index=False))

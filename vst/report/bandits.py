@@ -42,10 +42,15 @@ def availability(loaded: Loaded) -> Markdown:
         f"{len(runs)} runs: {runs['dataset'].nunique()} bandits, {runs['model'].nunique()} agents, "
         f"{_range(seeds)} seeds each."
     )
+    if loaded.missing:
+        text += (
+            f" **{loaded.missing} more are not there yet** and leave gaps, or fewer seeds, in what "
+            "follows; `vst run bandits --profile paper` computes them."
+        )
     for name in loaded.absent:
         text += (
-            f" The data set *{ENVIRONMENTS[name].dataset}* is not on this machine, and there are no "
-            f"complete results of the {name} bandit: the page goes on without them."
+            f" The data set *{ENVIRONMENTS[name].dataset}* is not on this machine, so that the "
+            f"{name} bandit cannot be played here."
         )
     return Markdown(text)
 
