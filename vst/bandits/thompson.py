@@ -1,23 +1,28 @@
 """Thompson sampling with variational soft trees: all seeds, arms and steps in one compiled program.
 
-Each arm has a posterior of its own. Between two updates the posteriors stand still, so that all
-decisions in between are made at once, each with its own draw of one function per arm. An update
-appends the new rewards to the arms' replay buffers and goes on training from where the last one ended.
+The seeds are divided over the devices. Each arm has a posterior of its own. Between two updates the
+posteriors stand still, so that all decisions in between are made at once, each with its own draw of
+one function per arm. An update appends the new rewards to the arms' replay buffers and goes on
+training from where the last one ended.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from vst.arrays import AnyArray
 from vst.bandits.problem import Bandit
 from vst.inference import (
     CHUNK,
+    EACH,
+    SHARED,
     Hyperparameters,
     Program,
     State,
@@ -123,35 +128,37 @@ def simulate_stack(
     updates = -(-(steps - warm_up) // every)
     padding = ((0, 0), (0, warm_up + updates * every - steps), (0, 0))
 
+    n_devices = min(len(seeds), jax.local_device_count())
+    mesh = Mesh(np.array(jax.local_devices()[:n_devices]), ("replica",))
+    # Every device gets the same number of seeds: the last one is repeated to fill up.
+    fill = np.minimum(np.arange(-(-len(seeds) // n_devices) * n_devices), len(seeds) - 1)
+
+    def each(value: AnyArray) -> Array:
+        return jax.device_put(jnp.asarray(value)[fill], NamedSharding(mesh, EACH))
+
     def stack(values: Sequence[Float[np.ndarray, "steps _"]]) -> Float[Array, "seeds padded _"]:
-        return jnp.asarray(np.pad(np.stack(values), padding), jnp.float32)
+        return each(np.pad(np.stack(values), padding).astype(np.float32))
 
     contexts = stack([bandit.contexts for bandit in bandits])
     rewards = stack([bandit.rewards / bandit.reward_scale for bandit in bandits])
-    keys = _keys(jnp.asarray(seeds, jnp.uint32), arms)
+    hyper = jax.tree.map(each, hyper)
+    keys = _keys(each(np.asarray(seeds, np.uint32)), arms)
     program = agent.program(contexts.shape[-1])
     memory = _begin(keys.start, program, warm_up, contexts.shape[1])
     for start in range(0, agent.initial_steps, CHUNK):
         stop = min(start + CHUNK, agent.initial_steps)
         memory = _prepare(
-            memory,
-            keys.prepare,
-            start,
-            stop,
-            agent.initial_steps,
-            contexts,
-            rewards,
-            hyper,
-            program=program,
-        )
+            memory, keys.prepare, start, stop, agent.initial_steps, contexts, rewards, hyper,
+            program=program, mesh=mesh,
+        )  # fmt: skip
     actions = [np.broadcast_to(np.arange(warm_up) % arms, (len(seeds), warm_up))]
     for done in range(0, updates, UPDATES_PER_CALL):
         number = min(UPDATES_PER_CALL, updates - done)
         memory, chosen = _play(
             memory, keys.play, warm_up, done, number, contexts, rewards, hyper,
-            program=program, every=every, training_steps=agent.steps_per_update,
+            program=program, mesh=mesh, every=every, training_steps=agent.steps_per_update,
         )  # fmt: skip
-        actions.append(np.asarray(chosen)[:, : number * every])
+        actions.append(np.asarray(chosen)[: len(seeds), : number * every])
     return np.concatenate(actions, axis=1)[:, :steps]
 
 
@@ -181,7 +188,7 @@ def _begin(keys: PRNGKeyArray, program: Program, warm_up: int, capacity: int) ->
     return Memory(start_state(posteriors), pulled, (warm_up - 1 - arm) // arms + 1)
 
 
-@partial(jax.jit, static_argnames="program", donate_argnames="memory")
+@partial(jax.jit, static_argnames=("program", "mesh"), donate_argnames="memory")
 def _prepare(
     memory: Memory,
     keys: PRNGKeyArray,
@@ -193,13 +200,24 @@ def _prepare(
     hyper: Hyperparameters,
     *,
     program: Program,
+    mesh: Mesh,
 ) -> Memory:
     """Train on the initial pulls."""
-    train = jax.vmap(partial(_train, program), in_axes=(0, 0, None, None, None, 0, 0, 0))
+    train = jax.shard_map(
+        jax.vmap(partial(_train, program), in_axes=(0, 0, None, None, None, 0, 0, 0)),
+        mesh=mesh,
+        in_specs=(EACH, EACH, SHARED, SHARED, SHARED, EACH, EACH, EACH),
+        out_specs=EACH,
+        check_vma=False,
+    )
     return train(memory, keys, start, stop, total, contexts, rewards, hyper)
 
 
-@partial(jax.jit, static_argnames=("program", "every", "training_steps"), donate_argnames="memory")
+@partial(
+    jax.jit,
+    static_argnames=("program", "mesh", "warm_up", "every", "training_steps"),
+    donate_argnames="memory",
+)
 def _play(
     memory: Memory,
     keys: PRNGKeyArray,
@@ -211,6 +229,7 @@ def _play(
     hyper: Hyperparameters,
     *,
     program: Program,
+    mesh: Mesh,
     every: int,
     training_steps: int,
 ) -> tuple[Memory, Int[Array, "seeds decisions"]]:
@@ -220,12 +239,12 @@ def _play(
         memory: Memory,
         key: PRNGKeyArray,
         i: Int[Array, ""],
+        first: Int[Array, ""],
         x: Float[Array, "steps d"],
         y: Float[Array, "steps arms"],
         hyper: Hyperparameters,
     ) -> tuple[Memory, Int[Array, " every"]]:
         decide_key, train_key = jax.random.split(jax.random.fold_in(key, i))
-        first = warm_up + i * every
         now = jax.lax.dynamic_slice_in_dim(x, first, every)
         actions = decide(decide_key, program, memory, hyper.beta, now)
         memory = remember(memory, actions, first)
@@ -233,18 +252,32 @@ def _play(
         keys = jax.random.split(train_key, len(memory.counts))
         return _train(program, memory, keys, 0, steps, steps, x, y, hyper), actions
 
-    def one_round(
-        i: Int[Array, ""], carry: tuple[Memory, Int[Array, "seeds decisions"]]
+    def rounds(
+        memory: Memory,
+        keys: PRNGKeyArray,
+        done: int,
+        number: int,
+        *data: Any,
     ) -> tuple[Memory, Int[Array, "seeds decisions"]]:
-        memory, chosen = carry
-        play = jax.vmap(one_seed, in_axes=(0, 0, None, 0, 0, 0))
-        memory, actions = play(memory, keys, i, contexts, rewards, hyper)
-        return memory, jax.lax.dynamic_update_slice_in_dim(
-            chosen, actions, (i - done) * every, axis=1
-        )
+        def one_round(
+            i: Int[Array, ""], carry: tuple[Memory, Int[Array, "seeds decisions"]]
+        ) -> tuple[Memory, Int[Array, "seeds decisions"]]:
+            memory, chosen = carry
+            play = jax.vmap(one_seed, in_axes=(0, 0, None, None, 0, 0, 0))
+            memory, actions = play(memory, keys, i, warm_up + i * every, *data)
+            at = (i - done) * every
+            return memory, jax.lax.dynamic_update_slice_in_dim(chosen, actions, at, axis=1)
 
-    chosen = jnp.zeros((len(keys), UPDATES_PER_CALL * every), jnp.int32)
-    return jax.lax.fori_loop(done, done + number, one_round, (memory, chosen))
+        chosen = jnp.zeros((len(keys), UPDATES_PER_CALL * every), jnp.int32)
+        return jax.lax.fori_loop(done, done + number, one_round, (memory, chosen))
+
+    return jax.shard_map(
+        rounds,
+        mesh=mesh,
+        in_specs=(EACH, EACH, SHARED, SHARED, EACH, EACH, EACH),
+        out_specs=EACH,
+        check_vma=False,
+    )(memory, keys, done, number, contexts, rewards, hyper)
 
 
 def decide(

@@ -263,7 +263,7 @@ def _texts(scores: pd.DataFrame) -> dict[tuple[str, str], str]:
             text = f"{row['mean']:.1f}" if pd.isna(row["error"]) else _plus_minus(row)
             text = f"**{text}**" if bold else text
             if row["dataset"] in random.index:
-                text += f" ({row['mean'] / random[row['dataset']]:.0%})"
+                text += f" ({row['mean'] / random[row['dataset']]:.1%})"
         texts[row["model"], row["dataset"]] = text
     return texts
 
@@ -324,7 +324,7 @@ def _legend(figure: Figure, axis: Axes) -> None:
 
 
 def _seconds(value: float | None) -> str:
-    return "" if value is None else number(value, 2 if value >= 0.1 else 4)
+    return "" if value is None else number(value, 2 if value >= 0.1 else 3)
 
 
 def _settings(values: dict[str, Any]) -> str:
