@@ -109,11 +109,11 @@ def test_summary_is_mean_and_deviation_over_seeds():
 
 def test_bandits_without_data_are_passed_over_or_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(bandits, "find", lambda info: None)
-    loaded = bandits.results("smoke", None, ["random"], directory=tmp_path, workers=0, seeds=1)
+    loaded = bandits.results("quick", (), ["random"], directory=tmp_path, workers=0, seeds=1)
     assert loaded.absent == ["financial", "mushroom", "jester"]
     assert set(loaded.runs["dataset"]) == {"exploration"}
     with pytest.raises(UserError, match="not on this machine: stock"):
-        bandits.results("smoke", ["financial"], ["random"], directory=tmp_path, workers=0)
+        bandits.results("quick", ["financial"], ["random"], directory=tmp_path, workers=0)
 
 
 def test_the_papers_profile_only_reads_what_is_published(tmp_path):

@@ -53,7 +53,9 @@ class Arm:
         """The value of each context under a function drawn for it alone."""
         if self.model is None:
             return np.full(len(contexts), self.mean)
-        draws = self.model.mean_draws(contexts)
+        # Padded to a power of two: few shapes, for models that compile a program for each.
+        padded = np.resize(contexts, (1 << (len(contexts) - 1).bit_length(), contexts.shape[1]))
+        draws = self.model.mean_draws(padded)
         chosen = rng.integers(len(draws), size=len(contexts))
         return self.mean + self.scale * draws[chosen, np.arange(len(contexts))]
 

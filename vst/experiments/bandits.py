@@ -7,7 +7,7 @@ pulled where.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,16 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from vst.bandits import AGENTS, ENVIRONMENTS, Bandit, ThompsonVST, agent, environment, simulate
+from vst.bandits import (
+    AGENTS,
+    ENVIRONMENTS,
+    Agent,
+    Bandit,
+    ThompsonVST,
+    agent,
+    environment,
+    simulate,
+)
 from vst.bandits.agents import parameters
 from vst.data import CATALOGUE, load_dataset
 from vst.data.places import find
@@ -43,13 +52,50 @@ PERIODS, BINS = 4, 40
 
 @dataclass(frozen=True)
 class Extent:
-    """How much of the experiment a profile computes: seeds, and decisions per run (0 for all)."""
+    """How much of the experiment a profile computes; 0 for no limit.
+
+    Attributes
+    ----------
+    seeds
+        Runs of each agent.
+    steps
+        Most decisions in a run.
+    bandits
+        Bandits where none are named; all if empty.
+    initial_pulls, initial_steps, steps_per_update
+        Upper limits of an agent's settings: in a short run, they would leave nothing to decide, or
+        take most of the time.
+    """
 
     seeds: int
     steps: int = 0
+    bandits: tuple[str, ...] = ()
+    initial_pulls: int = 0
+    initial_steps: int = 0
+    steps_per_update: int = 0
+
+    def limited(self, setting: Agent) -> Agent:
+        """The same agent with no more of everything than this."""
+        limits = {}
+        for name in ("initial_pulls", "initial_steps", "steps_per_update"):
+            limit = getattr(self, name)
+            if limit and hasattr(setting, name):
+                limits[name] = min(getattr(setting, name), limit)
+        return replace(setting, **limits)
 
 
-EXTENTS = {"smoke": Extent(2, 500), "quick": Extent(2, 3000), "paper": Extent(5)}
+EXTENTS = {
+    "smoke": Extent(
+        seeds=2,
+        steps=600,
+        bandits=("exploration", "mushroom"),
+        initial_pulls=20,
+        initial_steps=300,
+        steps_per_update=20,
+    ),
+    "quick": Extent(seeds=2, steps=3000, initial_pulls=20),
+    "paper": Extent(seeds=5),
+}
 
 
 class BanditStore(Store):
@@ -84,6 +130,7 @@ class Runs:
     """Runs of one agent on one bandit that are computed together: seeds."""
 
     cells: tuple[Cell, ...]
+    setting: Agent
     steps: int
 
     @property
@@ -112,7 +159,7 @@ class Runs:
         problem = environment(self.dataset)
         bandits = [problem.sample(seed, self.steps) for seed in seeds]
         start = time.process_time()
-        actions = simulate(agent(self.cells[0].model, self.dataset), bandits, seeds)
+        actions = simulate(self.setting, bandits, seeds)
         seconds = (time.process_time() - start) / len(seeds)
         sha256 = load_dataset(problem.dataset).sha256 if problem.dataset else ""
         shared = {"seconds": round(seconds, 3), "data_sha256": sha256, **provenance()}
@@ -161,7 +208,7 @@ def work(
     for bandit in bandits:
         steps = min(extent.steps or environment(bandit).steps, environment(bandit).steps)
         for name in names:
-            setting = agent(name, bandit)
+            setting = extent.limited(agent(name, bandit))
             description = {
                 "agent": parameters(setting),
                 "bandit": asdict(environment(bandit)),  # type: ignore[call-overload]
@@ -172,7 +219,8 @@ def work(
                 description["together"] = list(used)
             text = as_text(description)
             cells = tuple(Cell(EXPERIMENT, bandit, name, 0, seed, text) for seed in used)
-            jobs += [Runs(cells, steps)] if together else [Runs((c,), steps) for c in cells]
+            groups = [cells] if together else [(cell,) for cell in cells]
+            jobs += [Runs(group, setting, steps) for group in groups]
     return jobs
 
 
@@ -180,11 +228,6 @@ def missing(jobs: Sequence[Runs], store: Store) -> list[Runs]:
     """The jobs of which the store does not have every run: seeds that run together do so again."""
     have = set(store.load(sorted({job.dataset for job in jobs}))["key"])
     return [job for job in jobs if not {cell.key for cell in job.cells} <= have]
-
-
-def present() -> list[str]:
-    """The bandits whose data are on this machine, in the order of the paper's table."""
-    return [name for name in ENVIRONMENTS if _is_here(name)]
 
 
 class Loaded(NamedTuple):
@@ -199,8 +242,8 @@ class Loaded(NamedTuple):
 
 def results(
     profile_name: str = "paper",
-    bandits: Sequence[str] | None = None,
-    names: Sequence[str] | None = None,
+    bandits: Sequence[str] = (),
+    names: Sequence[str] = (),
     *,
     seeds: int | None = None,
     directory: Path | None = None,
@@ -215,7 +258,7 @@ def results(
     profile_name
         How much to compute.
     bandits, names
-        Bandits and agents; all by default. To be computed, bandits that are named must have their
+        Bandits and agents; the profile's, or all, where none are named. To be computed, bandits that are named must have their
         data here; others without data are passed over.
     seeds
         Runs of each agent on each bandit; the profile's number by default.
@@ -229,8 +272,9 @@ def results(
     announce
         Told how much there is to compute.
     """
-    names = list(AGENTS) if names is None else list(names)
-    chosen = list(ENVIRONMENTS) if bandits is None else list(bandits)
+    names = list(names or AGENTS)
+    profile(profile_name)
+    chosen = list(bandits or EXTENTS[profile_name].bandits or ENVIRONMENTS)
     check_names("bandit", chosen, tuple(ENVIRONMENTS))
     check_names("agent", names, tuple(AGENTS))
     store = BanditStore(directory or profile(profile_name).results(EXPERIMENT))
@@ -240,7 +284,7 @@ def results(
         name for name in chosen if any(j.dataset == name for j in left) and not _is_here(name)
     ]
     if profile_name != "paper" if compute is None else compute:
-        if absent and bandits is not None:
+        if absent and bandits:
             data = ", ".join(environment(name).dataset for name in absent)
             raise UserError(f"not on this machine: {data}; `vst data fetch` downloads data sets")
         todo = [job for job in left if job.dataset not in absent]

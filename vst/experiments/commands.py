@@ -57,7 +57,7 @@ def _add_rank(experiments: argparse._SubParsersAction) -> None:
 def _add_bandits(experiments: argparse._SubParsersAction) -> None:
     description = "regret of every agent on every bandit"
     parser = experiments.add_parser("bandits", help=description, description=description)
-    parser.add_argument("--bandits", type=_names, help="comma-separated (default: all data here)")
+    parser.add_argument("--bandits", type=_names, help="comma-separated (default: the profile's)")
     parser.add_argument("--agents", type=_names, help="comma-separated (default: all)")
     parser.add_argument("--seeds", type=int, help="runs of each agent (default: the profile's)")
     _choose_profile(parser)
@@ -152,8 +152,8 @@ def _run_bandits(options: argparse.Namespace) -> int:
 
     loaded = bandits.results(
         options.profile,
-        options.bandits or bandits.present(),
-        options.agents,
+        options.bandits or (),
+        options.agents or (),
         seeds=options.seeds,
         directory=options.out,
         workers=options.workers,
