@@ -60,7 +60,7 @@ BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
     },
     ("vst", "exploration"): {
         "depth": 4, "leaves": "constant", "rank": 3, "beta": 50.0, "kl_weight": 0.1,
-        "learning_rate": 4e-3, "initial_pulls": 60, "initial_steps": 2000, "steps_per_update": 150,
+        "learning_rate": 4e-3,
     },
     ("vst", "mushroom"): {
         "depth": 2, "leaves": "constant", "beta": 100.0, "kl_weight": 0.1, "learning_rate": 2e-3,

@@ -258,8 +258,8 @@ def results(
     profile_name
         How much to compute.
     bandits, names
-        Bandits and agents; the profile's, or all, where none are named. To be computed, bandits that are named must have their
-        data here; others without data are passed over.
+        Bandits and agents; the profile's, or all, where none are named. To be computed, bandits
+        that are named must have their data here; others without data are passed over.
     seeds
         Runs of each agent on each bandit; the profile's number by default.
     directory
