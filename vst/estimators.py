@@ -40,7 +40,8 @@ class VSTRegressor(VariationalRegressor):
     prior_scale
         Standard deviation ``tau`` of the prior on every parameter.
     learning_rate, steps, batch_size
-        Adam's step size, number of steps, and rows in each of them.
+        Adam's step size, number of steps, and rows in each of them. The step size falls linearly to
+        zero over the second half of the steps.
     mc_samples
         Posterior draws per step in the estimate of the expected log-likelihood.
     whiten

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from vst.cli import main
@@ -79,19 +80,11 @@ def test_summary_is_mean_and_deviation_over_folds():
     assert (row["folds"], row["seconds"]) == (3, 6.0)
 
 
-def test_boosted_models_can_be_cut_to_fewer_trees():
-    setting = SoftTrees(depth=1, steps=60, n_trees=3)
-    data = prepare(load_dataset("yacht"))
-    stack = fit_stack([setting], data, [1], [0])
-    assert stack.model(0).draws.thetas.shape[1] == 3
-    assert stack.model(0, 2).draws.thetas.shape[1] == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--models", "vst-cubic"], "no model is called vst-cubic; there are: deep-ensemble"),
-        (["--datasets", "bosten"], "no data set is called bosten; there are: boston"),
+        (["--datasets", "bosten"], "no regression data set is called bosten; there are: boston"),
         (["--profile", "huge"], "no profile is called huge; there are: smoke, quick, paper"),
     ],
 )
@@ -109,15 +102,16 @@ def test_a_killed_run_resumes_with_what_is_missing(tmp_path):
         "vst-linear,vst-const,vsgbm-const", "--folds", "1", "--workers", "1", "--untuned",
         "--out", str(tmp_path / "killed"),
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     path = tmp_path / "killed" / "yacht.csv"
     deadline = time.monotonic() + 120
     while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    assert workers
+    assert psutil.wait_procs(workers, timeout=20)[1] == []  # none goes on by itself
     store = Store(tmp_path / "killed", regression.COLUMNS)
     survived = store.load()
     assert 1 <= len(survived) < 3

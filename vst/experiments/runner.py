@@ -6,6 +6,7 @@ ends, so that a run that is killed loses the jobs under way and nothing else.
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any, Protocol
@@ -84,6 +85,15 @@ def _start(numbers: Any) -> None:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[number % len(cores)]})
     configure(devices=1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A run that is killed takes its workers with it: nobody would write what they compute."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _compute(job: Job) -> list[dict[str, Any]]:

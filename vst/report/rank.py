@@ -31,8 +31,8 @@ SCORES = {
 @styled
 def curves(results: pd.DataFrame, score: str, datasets: Sequence[str]) -> Figure:
     """Draw one score against the rank, one panel per data set; the last point is full rank."""
-    columns = min(5, len(datasets))
-    lines = ceil(len(datasets) / columns)
+    columns = max(1, min(5, len(datasets)))
+    lines = max(1, ceil(len(datasets) / columns))
     figure, axes = plt.subplots(
         lines, columns, figsize=(2.0 * columns + 0.8, 1.75 * lines + 0.4), squeeze=False
     )

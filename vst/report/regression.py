@@ -257,12 +257,23 @@ def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
     rows = []
     for name, (ours, rivals) in RIVALS.items():
         for source, scores in sources.items():
-            counts = outcomes(scores, ours, rivals, higher_is_better=higher).value_counts()
+            competing = _with_both_sides(scores, ours, rivals)
+            if not len(competing):
+                continue
+            counts = outcomes(competing, ours, rivals, higher_is_better=higher).value_counts()
             rows.append(
                 {"comparison": f"{name} against the paper's peers", "numbers": source}
                 | {kind: int(counts.get(kind, 0)) for kind in ("better", "equal", "worse")}
             )
     return MarkdownTable(pd.DataFrame(rows))
+
+
+def _with_both_sides(
+    scores: pd.DataFrame, ours: Sequence[str], rivals: Sequence[str]
+) -> pd.DataFrame:
+    """The scores of data sets on which both sides have some."""
+    sides = (set(scores.loc[scores["model"].isin(side), "dataset"]) for side in (ours, rivals))
+    return scores[scores["dataset"].isin(set.intersection(*sides))]
 
 
 def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown:

@@ -136,7 +136,7 @@ def best(ours: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
                 "on par": [other["model"] for other in others],
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["dataset", "model", "score", "on par"])
 
 
 def _cell(

@@ -1,0 +1,85 @@
+"""Tables and pictures of the chapters, on hand-made results."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vst.experiments.obtain import Obtained
+from vst.report import rank, regression
+from vst.report.tables import download, number
+
+
+def fits(models=("vst-linear", "sglb-1", "xgboost-1"), datasets=("boston", "wine"), folds=3):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"model": m, "dataset": d, "fold": f, "seconds": 1.0, "rmse": rng.uniform(0.3, 0.5),
+         "log_likelihood": np.nan if m.startswith("xgb") else rng.normal()}
+        for m in models for d in datasets for f in range(folds)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def markdown_rows(table):
+    return table._repr_markdown_().splitlines()[2:]
+
+
+def test_dots_have_a_panel_per_data_set_and_a_row_per_model():
+    figure = regression.dots(fits(), "log_likelihood", ["boston", "wine"])
+    panels = [axis for axis in figure.axes if axis.get_visible()]
+    assert [axis.get_title(loc="left") for axis in panels] == ["boston", "wine"]
+    labels = [tick.get_text() for tick in panels[0].get_yticklabels()]
+    assert "VST (linear)" in labels
+    assert "XGBoost" not in labels  # it has no density, here or in the paper
+
+
+def test_a_far_score_is_an_arrow_at_the_edge():
+    results = fits(("vst-linear", "vst-const", "xbart-1", "sglb-1", "xbart", "sglb"))
+    results.loc[results["model"] == "sglb", "log_likelihood"] = -1e4
+    axis = regression.dots(results, "log_likelihood", ["boston"]).axes[0]
+    assert axis.get_xlim()[0] > -100
+    assert any(line.get_marker() == "<" for line in axis.lines)
+
+
+def test_duels_count_data_sets_that_both_sides_have():
+    results = fits()
+    results.loc[results["model"] == "vst-linear", "log_likelihood"] = [5.0, 5.1, 5.2] * 2
+    results = results[~((results["model"] != "vst-linear") & (results["dataset"] == "wine"))]
+    rows = markdown_rows(regression.duel_table(results, "log_likelihood"))
+    here = [row for row in rows if "| here |" in row]
+    assert here == ["| VST against the paper's peers | here | 1 | 0 | 0 |"]
+    printed = [row for row in rows if "as printed" in row]
+    assert printed[0] == "| VST against the paper's peers | as printed | 7 | 1 | 2 |"
+
+
+def test_chapters_without_results_say_so():
+    empty = fits().iloc[:0]
+    text = regression.completeness(Obtained(empty, ["boston"], ["sglb"], 10)).text
+    assert "**10 more are not there yet**" in text
+    assert markdown_rows(regression.winners_table(empty, "log_likelihood")) == []
+    assert rank.curves(empty.assign(rank=0), "seconds", []) is not None
+
+
+def test_tuned_values_stand_beside_their_ranges():
+    html = regression.tuned_values(["boston"])._repr_html_()
+    assert "[0.0001, 0.001]" in html
+    assert "{0.001, 0.01, 0.1}" in html
+    assert "{1, …, 10}" in html
+
+
+def test_times_are_added_up_over_folds():
+    rows = markdown_rows(regression.time_table(fits(("sglb-1",), ("boston",), folds=120)))
+    assert rows[0].split("|")[4].strip() == "2.0"
+    assert "**all**" in rows[-1]
+
+
+def test_a_download_holds_the_table():
+    link = download(pd.DataFrame({"a": [1]}), "x.csv", "All")._repr_html_()
+    assert 'download="x.csv"' in link
+    assert "YQoxCg==" in link  # "a\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0004, "0.000"), (-0.0004, "0.000"), (1.25, "1.250")]
+)
+def test_numbers_have_no_negative_zero(value, text):
+    assert number(value) == text

@@ -1,0 +1,61 @@
+import pandas as pd
+import pytest
+
+from vst.paper import printed
+from vst.paper.claims import CLAIMS, Counts, count, duel, on_sets
+
+BY_ID = {claim.id: claim for claim in CLAIMS}
+
+
+def test_every_claim_can_be_decided_from_the_papers_own_tables():
+    for claim in CLAIMS:
+        judgement = claim.judge(printed(claim.table))
+        assert judgement.holds in ("holds", "partly", "fails"), claim.id
+        assert judgement.numbers
+
+
+@pytest.mark.parametrize(
+    ("claim", "numbers"),
+    [
+        ("vst-likelihood", "better 7, equal 1, worse 2 of 10"),
+        ("vst-rmse", "better 3, equal 3, worse 4 of 10"),
+        ("vsgbm-likelihood", "better 7, equal 2, worse 1 of 10"),
+    ],
+)
+def test_the_papers_counts_come_out_of_its_tables(claim, numbers):
+    judgement = BY_ID[claim].judge(printed(BY_ID[claim].table))
+    assert judgement == ("holds", numbers)
+
+
+def scores(**means):
+    """Scores of two models on data sets a, b, c, ... with error bars of 0.1."""
+    rows = [
+        {"model": model.replace("_", "-"), "dataset": name, "mean": mean, "error": 0.1}
+        for model, values in means.items()
+        for name, mean in zip("abcdef", values, strict=False)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_counts_are_of_data_sets_that_all_have():
+    frame = scores(vst_linear=[1.0, 0.0, 0.5, 9.0], sglb_1=[0.0, 1.0, 0.45])
+    assert count(frame, "log_likelihood", ["vst-linear"], ["sglb-1"]) == Counts(1, 1, 1)
+    assert count(frame, "rmse", ["vst-linear"], ["sglb-1"]) == Counts(1, 1, 1)
+    assert count(frame, "rmse", ["vst-linear"], ["xbart-1"]) is None
+
+
+@pytest.mark.parametrize(
+    ("ours", "expected"),
+    [([1.0, 1.0, 1.0], "holds"), ([1.0, 1.0, -1.0], "partly"), ([-1.0, -1.0, 1.0], "fails")],
+)
+def test_a_duel_follows_its_rule(ours, expected):
+    rule = duel("log_likelihood", ["vst-linear"], ["sglb-1"], better=7, at_least_equal=8)
+    assert rule(scores(vst_linear=ours, sglb_1=[0.0] * 3)).holds == expected
+
+
+def test_a_claim_on_named_sets_looks_at_these_only():
+    rule = on_sets("rmse", ["vst-linear"], ["sglb-1"], {"a": "better", "b": "worse"})
+    frame = scores(vst_linear=[0.0, 1.0, 1.0], sglb_1=[1.0, 0.0, 0.0])
+    assert rule(frame) == ("holds", "a better, b worse")
+    assert rule(scores(vst_linear=[1.0, 1.0], sglb_1=[0.0, 0.0])).holds == "partly"
+    assert rule(frame[frame["dataset"] == "c"]).holds == "undecided"

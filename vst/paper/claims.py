@@ -1,0 +1,252 @@
+"""What the paper claims of its tables, each with a rule that decides it from a table of scores.
+
+The same rule is applied to the printed numbers and to others, so that a claim can be checked against
+the paper's own table before it is checked against ours. A claim *holds* if the count it states is
+reached, holds *partly* if it points the right way, and otherwise *fails*; counts are shares of the data
+sets that are there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from vst.paper.compare import outcomes
+from vst.paper.tables import TABLES
+
+Holds = Literal["holds", "partly", "fails", "undecided"]
+
+VST, VSGBM = ("vst-const", "vst-linear"), ("vsgbm-const", "vsgbm-linear")
+ONE_TREE = ("deep-ensemble", "xbart-1", "sglb-1", "xgboost-1")
+MANY_TREES = ("deep-ensemble", "xbart", "sglb", "xgboost")
+
+
+class Judgement(NamedTuple):
+    """What a rule found."""
+
+    holds: Holds
+    numbers: str
+
+
+#: Decides a claim from scores: one row a cell, with model, dataset, mean and error.
+Rule = Callable[[pd.DataFrame], Judgement]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper that its tables can decide.
+
+    Attributes
+    ----------
+    id
+        A short name.
+    where
+        The place in the paper.
+    says
+        The claim, in our words.
+    rule
+        When it holds, in words.
+    table
+        The table that decides it, a name in `vst.paper.TABLES`.
+    judge
+        The rule.
+    """
+
+    id: str
+    where: str
+    says: str
+    rule: str
+    table: str
+    judge: Rule
+
+
+class Counts(NamedTuple):
+    """On how many data sets one side is better, equal or worse."""
+
+    better: int
+    equal: int
+    worse: int
+
+    @property
+    def total(self) -> int:
+        """Data sets that both sides have scores of."""
+        return sum(self)
+
+    def text(self) -> str:
+        """In words."""
+        return f"better {self.better}, equal {self.equal}, worse {self.worse} of {self.total}"
+
+
+def count(
+    scores: pd.DataFrame, table: str, ours: Sequence[str], rivals: Sequence[str]
+) -> Counts | None:
+    """Compare two sides on the data sets on which every one of them that has scores has one."""
+    models = [m for m in (*ours, *rivals) if m in set(scores["model"])]
+    competing = scores[scores["model"].isin(models)].dropna(subset=["mean"])
+    full = competing.groupby("dataset")["model"].nunique() == len(models)
+    competing = competing[competing["dataset"].isin(full.index[full])]
+    if competing.empty or not set(ours) & set(models) or not set(rivals) & set(models):
+        return None
+    higher = bool(TABLES[table].higher_is_better)
+    found = outcomes(competing, ours, rivals, higher_is_better=higher).value_counts()
+    return Counts(*(int(found.get(kind, 0)) for kind in Counts._fields))
+
+
+def duel(
+    table: str, ours: Sequence[str], rivals: Sequence[str], *, better: int, at_least_equal: int
+) -> Rule:
+    """A rule for "better on so many of ten, and at least equal on so many"."""
+
+    def judge(scores: pd.DataFrame) -> Judgement:
+        counts = count(scores, table, ours, rivals)
+        if counts is None:
+            return Judgement("undecided", "no scores of both sides")
+        reached = counts.better / counts.total >= better / 10
+        kept = (counts.better + counts.equal) / counts.total >= at_least_equal / 10
+        if reached and kept:
+            return Judgement("holds", counts.text())
+        return Judgement("partly" if counts.better > counts.worse else "fails", counts.text())
+
+    return judge
+
+
+def on_sets(
+    table: str,
+    ours: Sequence[str],
+    rivals: Sequence[str],
+    expected: dict[str, Literal["better", "equal", "worse"]],
+) -> Rule:
+    """A rule for what is said of data sets by name."""
+
+    def judge(scores: pd.DataFrame) -> Judgement:
+        found = {}
+        for dataset in expected:
+            counts = count(scores[scores["dataset"] == dataset], table, ours, rivals)
+            if counts is not None:
+                found[dataset] = next(k for k in Counts._fields if getattr(counts, k))
+        if not found:
+            return Judgement("undecided", "no scores of both sides")
+        hits = [name for name, outcome in found.items() if outcome == expected[name]]
+        text = ", ".join(f"{name} {outcome}" for name, outcome in found.items())
+        if len(hits) == len(found):
+            return Judgement("holds", text)
+        return Judgement("partly" if 2 * len(hits) >= len(found) else "fails", text)
+
+    return judge
+
+
+def _duel(
+    name: str,
+    where: str,
+    says: str,
+    table: str,
+    ours: Sequence[str],
+    rivals: Sequence[str],
+    better: int,
+    at_least_equal: int,
+) -> Claim:
+    rule = (
+        f"better on at least {better} tenths of the data sets, and better or equal on at least "
+        f"{at_least_equal} tenths; partly if better more often than worse"
+    )
+    judge = duel(table, ours, rivals, better=better, at_least_equal=at_least_equal)
+    return Claim(name, where, says, rule, table, judge)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    _duel(
+        "vst-likelihood", "section 4.1, table 1",
+        "VST has a better log-likelihood than its peers on 7 of 10 data sets, and an equal one on 1",
+        "log_likelihood", VST, ONE_TREE, 7, 8,
+    ),
+    _duel(
+        "vst-rmse", "section 4.1, table 6",
+        "VST has a lower error than its peers on 3 of 10 data sets, and an equal one on 3",
+        "rmse", VST, ONE_TREE, 3, 6,
+    ),
+    _duel(
+        "vst-linear-likelihood", "section 4.1",
+        "VST with linear leaves has a better log-likelihood than with constant ones on 8 of 10",
+        "log_likelihood", ["vst-linear"], ["vst-const"], 8, 8,
+    ),
+    _duel(
+        "vst-linear-rmse", "section 4.1",
+        "VST with linear leaves has a lower error than with constant ones on 5 of 10",
+        "rmse", ["vst-linear"], ["vst-const"], 5, 5,
+    ),
+    Claim(
+        "vst-small-data", "section 4.1",
+        "VST is less competitive on the small data sets boston and yacht",
+        "worse than the best peer on both; partly if on one",
+        "log_likelihood",
+        on_sets("log_likelihood", VST, ONE_TREE, {"boston": "worse", "yacht": "worse"}),
+    ),
+    _duel(
+        "vsgbm-likelihood", "section 4.1, table 1",
+        "VSGBM has the best log-likelihood on 7 of 10 data sets, and is on par on 2",
+        "log_likelihood", VSGBM, MANY_TREES, 7, 9,
+    ),
+    Claim(
+        "vsgbm-sets", "section 4.1",
+        "VSGBM is on par with its peers on power and boston, and worse on yacht",
+        "these three outcomes; partly if most of them",
+        "log_likelihood",
+        on_sets(
+            "log_likelihood", VSGBM, MANY_TREES,
+            {"power": "equal", "boston": "equal", "yacht": "worse"},
+        ),
+    ),
+    _duel(
+        "xgboost-rmse", "section 4.1 and supplement",
+        "XGBoost has a lower error than VSGBM on all but three data sets, and an equal one on 2",
+        "rmse", ["xgboost"], VSGBM, 7, 9,
+    ),
+    _duel(
+        "vsgbm-deep-ensemble", "section 4.1 and supplement",
+        "VSGBM has a lower error than the deep ensemble on every data set",
+        "rmse", VSGBM, ["deep-ensemble"], 10, 10,
+    ),
+    _duel(
+        "vsgbm-sglb", "section 4.1 and supplement",
+        "VSGBM's error compares favourably with SGLB's",
+        "rmse", VSGBM, ["sglb"], 5, 5,
+    ),
+    _duel(
+        "vsgbm-xbart", "section 4.1 and supplement",
+        "VSGBM's error compares favourably with XBART's",
+        "rmse", VSGBM, ["xbart"], 5, 5,
+    ),
+    _duel(
+        "vsgbm-linear-likelihood", "section 4.1",
+        "VSGBM with linear leaves has a better log-likelihood than with constant ones on 4 of 10, "
+        "and an equal one on 5",
+        "log_likelihood", ["vsgbm-linear"], ["vsgbm-const"], 4, 9,
+    ),
+    _duel(
+        "vsgbm-linear-rmse", "section 4.1",
+        "VSGBM with linear leaves has a lower error than with constant ones on 3 of 10, and an equal "
+        "one on 6",
+        "rmse", ["vsgbm-linear"], ["vsgbm-const"], 3, 9,
+    ),
+    _duel(
+        "boosting-rmse", "section 4.1 and supplement",
+        "VSGBM has a lower error than VST on 8 of 10 data sets, and an equal one on the other 2",
+        "rmse", VSGBM, VST, 8, 10,
+    ),
+    _duel(
+        "boosting-likelihood", "section 4.1",
+        "VST has a better log-likelihood than VSGBM on 5 of 10 data sets, and an equal one on 2",
+        "log_likelihood", VST, VSGBM, 5, 7,
+    ),
+    _duel(
+        "vst-ood", "section 4.2, table 2",
+        "VST detects OOD rows better than its peers on 6 of 10 data sets, and as well on the others",
+        "ood_auroc", VST, ONE_TREE, 6, 10,
+    ),
+    _duel(
+        "vsgbm-ood", "section 4.2, table 2",
+        "VSGBM detects OOD rows best on 5 of 10 data sets, and as well as the best on 2",
+        "ood_auroc", VSGBM, MANY_TREES, 5, 7,
+    ),
+)  # fmt: skip
