@@ -90,13 +90,13 @@ def test_residuals_are_those_of_a_fresh_draw_of_all_trees_so_far(rng, seed, monk
 
 def test_all_trees_share_one_compilation(rng, key, monkeypatch):
     traces = []
-    original = inference._train_replica
+    original = inference.train_replica
 
     def counted(*arguments):
         traces.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(inference, "_train_replica", counted)
+    monkeypatch.setattr(inference, "train_replica", counted)
     jax.clear_caches()
     boosted(key, *wave(rng, 70), n_trees=4, steps=10)
     assert len(traces) == 1

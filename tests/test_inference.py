@@ -185,13 +185,13 @@ def test_the_number_of_devices_does_not_change_the_fit(rng, seed, monkeypatch):
 
 def test_one_compilation_serves_any_steps_seed_and_hyperparameters(rng, monkeypatch):
     traces = []
-    original = inference._train_replica
+    original = inference.train_replica
 
     def counted(*arguments):
         traces.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(inference, "_train_replica", counted)
+    monkeypatch.setattr(inference, "train_replica", counted)
     jax.clear_caches()
     x, y = data(rng)
     for seed, steps, rate in [(0, 10, 1e-3), (1, 300, 1e-2), (2, 7, 1e-4)]:

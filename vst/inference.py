@@ -173,8 +173,8 @@ def fit(
     y = jnp.asarray(y, x.dtype)
     init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
-        initial = _initialise(init_keys, program, x.dtype)
-    state = jax.tree.map(each, _start(initial))
+        initial = initialise(init_keys, program, x.dtype)
+    state = jax.tree.map(each, start_state(initial))
     keys = each(train_keys)
     hyper = jax.tree.map(lambda a: each(jnp.broadcast_to(jnp.asarray(a, x.dtype), replicas)), hyper)
     data = shared(x), each(y) if y.ndim == 2 else shared(y), jax.tree.map(each, rows)
@@ -215,7 +215,7 @@ def _split_keys(keys: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
 
 @partial(jax.jit, static_argnames=("program", "dtype"))
 @partial(jax.vmap, in_axes=(0, None, None))
-def _initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankGaussian:
+def initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankGaussian:
     """A narrow posterior around random weights, from which leaves and gates can specialise."""
     p, d = program.shape.n_params, program.shape.in_features
     mean_key, factor_key = jax.random.split(key)
@@ -227,8 +227,11 @@ def _initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRank
     )
 
 
-class _State(NamedTuple):
-    """Mean, log scale and factor columns as the rows of one array, which Adam updates in one go."""
+class State(NamedTuple):
+    """Training under way.
+
+    Mean, log scale and factor columns are the rows of one array, which Adam updates in one go.
+    """
 
     variational: Float[Array, "2+k p"]
     optimiser: optax.OptState
@@ -236,21 +239,23 @@ class _State(NamedTuple):
 
 @jax.jit
 @jax.vmap
-def _start(posterior: LowRankGaussian) -> _State:
+def start_state(posterior: LowRankGaussian) -> State:
+    """The state of training that starts from each of these posteriors."""
     variational = jnp.vstack([posterior.mean, jnp.log(posterior.scale), posterior.factor.T])
-    return _State(variational, optax.scale_by_adam().init(variational))
+    return State(variational, optax.scale_by_adam().init(variational))
 
 
-def _posterior(variational: Float[Array, "2+k p"]) -> LowRankGaussian:
+def posterior_of(variational: Float[Array, "2+k p"]) -> LowRankGaussian:
+    """The posterior that a state's variational parameters describe."""
     return LowRankGaussian(variational[0], jnp.exp(variational[1]), variational[2:].T)
 
 
-_posteriors = jax.jit(jax.vmap(_posterior))
+_posteriors = jax.jit(jax.vmap(posterior_of))
 
 
 @partial(jax.jit, static_argnames=("program", "mesh"), donate_argnames="state")
 def _train(
-    state: _State,
+    state: State,
     keys: PRNGKeyArray,
     start: int,
     stop: int,
@@ -262,12 +267,12 @@ def _train(
     *,
     program: Program,
     mesh: Mesh,
-) -> tuple[_State, Float[Array, "replicas chunk"]]:
+) -> tuple[State, Float[Array, "replicas chunk"]]:
     """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of all replicas."""
     y_axis, y_spec = (0, EACH) if y.ndim == 2 else (None, SHARED)
     return jax.shard_map(
         jax.vmap(
-            partial(_train_replica, program), in_axes=(0, 0, None, None, None, None, y_axis, 0, 0)
+            partial(train_replica, program), in_axes=(0, 0, None, None, None, None, y_axis, 0, 0)
         ),
         mesh=mesh,
         in_specs=(EACH, EACH, SHARED, SHARED, SHARED, SHARED, y_spec, EACH, EACH),
@@ -276,9 +281,9 @@ def _train(
     )(state, keys, start, stop, total, x, y, rows, hyper)
 
 
-def _train_replica(
+def train_replica(
     program: Program,
-    state: _State,
+    state: State,
     key: PRNGKeyArray,
     start: int,
     stop: int,
@@ -287,29 +292,30 @@ def _train_replica(
     y: Float[Array, " n"],
     rows: Rows,
     hyper: Hyperparameters,
-) -> tuple[_State, Float[Array, " chunk"]]:
+) -> tuple[State, Float[Array, " chunk"]]:
+    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of one replica."""
     optimiser = optax.scale_by_adam()
     n = jnp.asarray(rows.counts)
     noise_shape = (NOISE_BLOCK, program.mc_samples, program.shape.n_params + program.rank)
 
     def loss(variational: Array, noise: Array, batch: Array) -> Float[Array, ""]:
-        posterior = _posterior(variational)
+        posterior = posterior_of(variational)
         weights = _padding_weights(rows, program.batch_size)
         bound = elbo(noise, posterior, program.shape, hyper, x[batch], y[batch], n, weights)
         return -bound / n
 
-    def block(j: int, carry: tuple[_State, Array]) -> tuple[_State, Array]:
+    def block(j: int, carry: tuple[State, Array]) -> tuple[State, Array]:
         batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
         noise = jax.random.normal(noise_key, noise_shape, x.dtype)
         batches = _minibatches(batch_key, rows, program.batch_size)
 
-        def step(i: int, carry: tuple[_State, Array]) -> tuple[_State, Array]:
+        def step(i: int, carry: tuple[State, Array]) -> tuple[State, Array]:
             state, trace = carry
             value, gradient = jax.value_and_grad(loss)(state.variational, noise[i], batches[i])
             direction, optimiser_state = optimiser.update(gradient, state.optimiser)
             number = j * NOISE_BLOCK + i
             rate = hyper.learning_rate * jnp.minimum(1.0, 2.0 * (1.0 - number / total))
-            state = _State(state.variational - rate * direction, optimiser_state)
+            state = State(state.variational - rate * direction, optimiser_state)
             return state, trace.at[number - start].set(-value)
 
         steps = jnp.minimum(NOISE_BLOCK, stop - j * NOISE_BLOCK)

@@ -21,6 +21,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     _add_regression(experiments, "regression", "log-likelihood and error of every model")
     _add_regression(experiments, "ood", "detection of out-of-distribution rows, by the same fits")
     _add_rank(experiments)
+    _add_bandits(experiments)
     tune = commands.add_parser(
         "tune", help="tune models on validation rows, resuming earlier trials"
     )
@@ -53,14 +54,29 @@ def _add_rank(experiments: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=_run_rank)
 
 
+def _add_bandits(experiments: argparse._SubParsersAction) -> None:
+    description = "regret of every agent on every bandit"
+    parser = experiments.add_parser("bandits", help=description, description=description)
+    parser.add_argument("--bandits", type=_names, help="comma-separated (default: the profile's)")
+    parser.add_argument("--agents", type=_names, help="comma-separated (default: all)")
+    parser.add_argument("--seeds", type=int, help="runs of each agent (default: the profile's)")
+    _choose_profile(parser)
+    _choose_place(parser, "directory of the results (default: the profile's own)")
+    parser.set_defaults(run=_run_bandits)
+
+
 def _choose_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", type=_names, help="comma-separated (default: all)")
 
 
-def _choose_amount(parser: argparse.ArgumentParser) -> None:
+def _choose_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
     )
+
+
+def _choose_amount(parser: argparse.ArgumentParser) -> None:
+    _choose_profile(parser)
     parser.add_argument("--folds", type=int, help="folds per data set (default: the profile's)")
     parser.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
     _common(parser, "directory of the results (default: the profile's own)")
@@ -72,6 +88,10 @@ def _common(parser: argparse.ArgumentParser, out_help: str) -> None:
         type=_names,
         help="comma-separated; a file of your own as file.csv:target (default: all that are here)",
     )
+    _choose_place(parser, out_help)
+
+
+def _choose_place(parser: argparse.ArgumentParser, out_help: str) -> None:
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     parser.add_argument("--out", type=Path, help=out_help)
 
@@ -124,6 +144,23 @@ def _run_rank(options: argparse.Namespace) -> int:
     print(
         regression.summary(results, scores, by=["model", "dataset", "rank"]).to_string(index=False)
     )
+    return 0
+
+
+def _run_bandits(options: argparse.Namespace) -> int:
+    from vst.experiments import bandits
+
+    loaded = bandits.results(
+        options.profile,
+        options.bandits or (),
+        options.agents or (),
+        seeds=options.seeds,
+        directory=options.out,
+        workers=options.workers,
+        compute=True,
+        announce=print,
+    )
+    print(bandits.summary(loaded.runs).round(3).to_string(index=False))
     return 0
 
 

@@ -22,12 +22,15 @@ class Store:
     directory
         Where the files are; made when the first row is written.
     columns
-        Columns of every file, in order; ``key`` identifies a row, and the last one written counts.
+        Columns of every file, in order.
+    unique
+        Columns that identify a row; of several such rows the last one written counts.
     """
 
-    def __init__(self, directory: Path, columns: Iterable[str]):
+    def __init__(self, directory: Path, columns: Iterable[str], unique: Iterable[str] = ("key",)):
         self.directory = directory
         self.columns = tuple(columns)
+        self.unique = tuple(unique)
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Add rows to the file of one data set."""
@@ -50,7 +53,7 @@ class Store:
             names = sorted(path.stem for path in self.directory.glob("*.csv"))
         frames = [self._read(self.directory / f"{name}.csv") for name in names]
         rows = pd.concat([frame for frame in frames if len(frame)] or [self._empty()])
-        return rows.drop_duplicates("key", keep="last").reset_index(drop=True)
+        return rows.drop_duplicates(list(self.unique), keep="last").reset_index(drop=True)
 
     def _read(self, path: Path) -> pd.DataFrame:
         if not path.exists():

@@ -69,7 +69,7 @@ MODELS: tuple[Model, ...] = (
 
 MODEL_BY_ID: dict[str, Model] = {model.id: model for model in MODELS}
 
-#: What is printed by family rather than by variant, and the bandits' reference policy.
+#: What is printed by family rather than by variant, and the bandits' agents that fit no table.
 FAMILY_LABELS: dict[str, str] = {
     "random": "Random policy",
     "deep-ensemble": "Deep ensemble",
@@ -80,6 +80,7 @@ FAMILY_LABELS: dict[str, str] = {
     "vsgbm": "VSGBM",
     "ngboost": "NGBoost",
     "bart": "BART",
+    "lints": "LinTS",
 }
 
 

@@ -1,0 +1,256 @@
+"""What holds for every agent, and what makes each of them the agent that its name says."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from vst.bandits import (
+    AGENTS,
+    Bandit,
+    LinTS,
+    Refitted,
+    ThompsonVST,
+    agent,
+    linear,
+    refitting,
+    simulate,
+    thompson,
+)
+from vst.bandits.environments import Exploration, Mushroom
+from vst.bandits.schedule import update_times
+from vst.baselines import ConstantTargetError
+from vst.baselines.deep_ensemble import DeepEnsemble
+from vst.baselines.sglb import SGLB
+from vst.baselines.xbart import XBART
+from vst.errors import UserError
+from vst.inference import State
+from vst.posterior import LowRankGaussian
+from vst.tree import SoftTree, TreeShape
+
+#: Every agent as in the table but quick.
+SMALL = {
+    "random": AGENTS["random"],
+    "vst": ThompsonVST(
+        depth=1, rank=2, batch_size=32, initial_pulls=5, initial_steps=300, update_every=25,
+        steps_per_update=50, learning_rate=5e-3,
+    ),
+    "xbart": Refitted(XBART(n_learners=5, draws=4, burn_in=3), initial_pulls=5),
+    "sglb": Refitted(SGLB(n_learners=20, members=2), initial_pulls=5),
+    "lints": LinTS(initial_pulls=5),
+    "deep-ensemble": Refitted(
+        DeepEnsemble(steps=300, members=2, hidden_dim=8, batch_size=5, learning_rate=1e-2),
+        initial_pulls=5, growth=0.5,
+    ),
+}  # fmt: skip
+
+each = pytest.mark.parametrize("name", AGENTS)
+
+
+def two_lines(seed, steps=250):
+    """Two arms whose rewards are linear in the context, and cross at zero."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(steps, 2)).astype(np.float32)
+    expected = np.stack([x[:, 0], -x[:, 0]], axis=1).astype(float)
+    rewards = expected + 0.1 * rng.normal(size=expected.shape)
+    return Bandit("lines", x, rewards, expected, 1.0)
+
+
+def test_a_small_version_of_every_agent_is_tested():
+    assert list(SMALL) == list(AGENTS)
+    assert [type(SMALL[name]) for name in AGENTS] == [type(AGENTS[name]) for name in AGENTS]
+
+
+def test_an_unknown_agent_is_refused_with_the_names_that_exist():
+    with pytest.raises(UserError, match="random, vst, xbart, sglb, lints, deep-ensemble"):
+        agent("greedy", "mushroom")
+
+
+@each
+def test_the_same_seed_gives_the_same_history_step_by_step(name):
+    bandit = two_lines(0)
+    first, again, other = (simulate(SMALL[name], [bandit], [seed])[0] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert first.shape == (250,)
+    assert set(first) == {0, 1}
+
+
+@each
+def test_agents_learn_which_arm_is_better(name):
+    if name == "random":
+        pytest.skip("does not learn")
+    bandit = two_lines(0)
+    regret = bandit.regret(simulate(SMALL[name], [bandit], [1])[0])
+    random = (bandit.expected.max(axis=1) - bandit.expected.mean(axis=1)).mean()
+    assert regret[-100:].mean() < 0.4 * random
+
+
+@each
+def test_agents_do_not_look_at_rewards_of_arms_they_did_not_pull(name):
+    bandit = two_lines(0)
+    actions = simulate(SMALL[name], [bandit], [1])[0]
+    hidden = np.arange(2) != actions[:, None]
+    changed = bandit._replace(rewards=np.where(hidden, 1e3, bandit.rewards))
+    np.testing.assert_array_equal(simulate(SMALL[name], [changed], [1])[0], actions)
+
+
+@each
+def test_agents_do_not_look_at_future_rewards(name):
+    bandit = two_lines(0)
+    actions = simulate(SMALL[name], [bandit], [1])[0]
+    rewards = bandit.rewards.copy()
+    rewards[125:] += 7.0
+    later = simulate(SMALL[name], [bandit._replace(rewards=rewards)], [1])[0]
+    np.testing.assert_array_equal(later[:125], actions[:125])
+
+
+@each
+def test_every_arm_is_pulled_in_turn_at_first(name):
+    if name == "random":
+        pytest.skip("has no initial pulls")
+    bandit = two_lines(3)
+    assert simulate(SMALL[name], [bandit], [0])[0][:10].tolist() == [0, 1] * 5
+
+
+def test_updates_come_at_least_so_often_and_then_by_growth():
+    times = update_times(40, 2000, every=50, growth=0.2)
+    assert times[:3] == [40, 90, 140]
+    gaps = np.diff(times)
+    assert gaps.min() == 50
+    assert (gaps <= np.maximum(50, 0.2 * np.array(times[:-1]))).all()
+
+
+# LinTS
+
+
+def test_the_linear_posterior_is_that_of_the_textbook(rng):
+    """Normal-inverse-Gamma: marginally, the weights have a multivariate Student distribution."""
+    x, w = rng.normal(size=(40, 3)), np.array([1.0, -2.0, 0.5])
+    y = x @ w + 0.3 * rng.normal(size=40)
+    setting = LinTS(prior_scale=1.5, noise_shape=3.0, noise_rate=2.0)
+    found = linear.posterior(setting, linear.Sums.none(3).add(x[:10], y[:10]).add(x[10:], y[10:]))
+    precision = np.eye(3) / 1.5**2 + sum(np.outer(row, row) for row in x)
+    mean = np.linalg.solve(precision, sum(row * target for row, target in zip(x, y, strict=True)))
+    residual = y - x @ mean
+    rate = 2.0 + 0.5 * (residual @ residual + mean @ mean / 1.5**2)
+    np.testing.assert_allclose(found.mean, mean)
+    np.testing.assert_allclose(found.cov @ precision, np.eye(3), atol=1e-10)
+    assert found.shape == 3.0 + 20
+    assert found.rate == pytest.approx(rate)
+    draws = found.sample(rng, 4000)
+    scale = np.sqrt(found.rate / found.shape * np.diag(found.cov))
+    for i in range(3):
+        student = stats.t(2 * found.shape, mean[i], scale[i])
+        assert stats.kstest(draws[:, i], student.cdf).pvalue > 1e-3
+
+
+# Refitted peers
+
+
+def test_sglb_refuses_the_arm_that_always_pays_nothing():
+    """The failure that the paper reports on mushroom, and the way round it."""
+    bandit = Mushroom().sample(0, 60)
+    setting = replace(SMALL["sglb"], constant_arms=False)
+    with pytest.raises(ConstantTargetError, match="CatBoost cannot be fitted to a constant"):
+        refitting.simulate(setting, bandit, 0)
+    actions = refitting.simulate(SMALL["sglb"], bandit, 0)
+    assert set(actions) == {0, 1}
+
+
+def test_an_arm_draws_rewards_in_their_own_units(rng):
+    class Two:
+        def mean_draws(self, x):
+            return np.stack([np.zeros(len(x)), np.ones(len(x))])
+
+    values = refitting.Arm(Two(), 10.0, 3.0).draw(rng, np.zeros((400, 1)))
+    assert set(values) == {10.0, 13.0}
+    assert (values == 13.0).mean() == pytest.approx(0.5, abs=0.1)
+
+
+# VST
+
+
+def fixed_memory(program, means, scale):
+    """Arms whose posteriors are known; no training is involved."""
+    k, p = program.rank, program.shape.n_params
+    posteriors = LowRankGaussian(
+        jnp.asarray(means, jnp.float32), jnp.full((len(means), p), scale),
+        jnp.zeros((len(means), p, k)),
+    )  # fmt: skip
+    rows = [posteriors.mean[:, None], jnp.log(posteriors.scale)[:, None]]
+    variational = jnp.concatenate([*rows, jnp.swapaxes(posteriors.factor, 1, 2)], axis=1)
+    pulled = jnp.zeros((len(means), 8), jnp.int32)
+    return thompson.Memory(State(variational, ()), pulled, jnp.zeros(len(means), jnp.int32))
+
+
+def test_a_decision_follows_one_function_drawn_from_each_arms_posterior(key):
+    """With a leaf whose mean is Normal, the first of two arms wins with a known probability."""
+    program = ThompsonVST(depth=0, leaves="constant", rank=0).program(1)
+    memory = fixed_memory(program, [[0.3, 0.0], [0.0, 0.0]], 0.5)
+    actions = thompson.decide(key, program, memory, 1.0, jnp.zeros((4000, 1)))
+    wins = stats.norm.cdf(0.3 / np.sqrt(2 * 0.25))
+    assert float((actions == 0).mean()) == pytest.approx(wins, abs=0.03)
+
+
+def test_a_certain_posterior_decides_by_its_mean_function(key, rng):
+    program = ThompsonVST(depth=2, rank=0).program(2)
+    means = rng.normal(size=(3, program.shape.n_params))
+    x = jnp.asarray(rng.normal(size=(20, 2)), jnp.float32)
+    actions = thompson.decide(key, program, fixed_memory(program, means, 1e-6), 5.0, x)
+    trees = [SoftTree(TreeShape(2, 2), jnp.asarray(m, jnp.float32), 5.0).mean(x) for m in means]
+    np.testing.assert_array_equal(actions, np.argmax(trees, axis=0))
+
+
+def test_buffers_hold_the_steps_at_which_each_arm_was_pulled(rng):
+    actions = rng.integers(3, size=60)
+    memory = thompson.Memory(None, jnp.zeros((3, 80), jnp.int32), jnp.zeros(3, jnp.int32))
+    for start in range(0, 60, 20):
+        memory = thompson.remember(memory, jnp.asarray(actions[start : start + 20]), start)
+    for arm in range(3):
+        expected = np.flatnonzero(actions == arm)
+        assert memory.counts[arm] == len(expected)
+        np.testing.assert_array_equal(memory.pulled[arm, : len(expected)], expected)
+
+
+def test_the_initial_pulls_are_in_the_buffers(key):
+    program = ThompsonVST(depth=1).program(2)
+    memory = thompson._begin(jax.random.split(key, (2, 3)), program, 7, 20)
+    np.testing.assert_array_equal(memory.counts, [[3, 2, 2]] * 2)
+    np.testing.assert_array_equal(memory.pulled[0, 0, :3], [0, 3, 6])
+    np.testing.assert_array_equal(memory.pulled[0, 2, :2], [2, 5])
+
+
+def test_runs_shorter_than_the_initial_pulls_end_early():
+    bandit = two_lines(0, steps=7)
+    for name in ("vst", "lints", "sglb"):
+        assert simulate(SMALL[name], [bandit], [0])[0].tolist() == [0, 1, 0, 1, 0, 1, 0]
+
+
+def test_the_last_block_of_decisions_may_be_shorter():
+    setting = replace(SMALL["vst"], initial_steps=20, steps_per_update=10)
+    assert simulate(setting, [two_lines(0, steps=93)], [0])[0].shape == (93,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"initial_pulls": 0}, "initial_pulls must be at least 1"),
+        ({"update_every": 0}, "update_every must be at least 1"),
+        ({"steps_per_update": 251}, "steps_per_update must lie between 1 and 250"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ThompsonVST(**options)
+
+
+def test_vst_beats_the_random_policy_on_exploration():
+    bandit = Exploration(arms=4, alpha=0.25, beta=30.0).sample(0, 1200)
+    setting = replace(agent("vst", "exploration"), initial_pulls=10, initial_steps=500)
+    regret = bandit.regret(simulate(setting, [bandit], [0])[0])
+    random = (bandit.expected.max(axis=1) - bandit.expected.mean(axis=1)).mean()
+    assert regret[-300:].mean() < 0.4 * random

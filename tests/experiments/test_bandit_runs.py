@@ -1,0 +1,193 @@
+"""The bandit experiment: what is stored, what is resumed, and that published runs come out again."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vst.bandits import AGENTS, ENVIRONMENTS, RandomPolicy, simulate
+from vst.bandits.environments import Exploration
+from vst.cli import main
+from vst.errors import UserError
+from vst.experiments import bandits, runner
+
+QUICK = ["random", "lints"]
+
+
+def load(tmp_path, names=QUICK, **options):
+    return bandits.results(
+        "smoke", ["exploration"], names, directory=tmp_path, workers=0, **options
+    )
+
+
+def test_a_run_has_its_row_its_history_and_its_choices(tmp_path):
+    loaded = load(tmp_path)
+    runs = loaded.runs.set_index(["model", "seed"])
+    assert set(runs.index) == {(name, seed) for name in QUICK for seed in (0, 1)}
+    steps = bandits.EXTENTS["smoke"].steps
+    assert (runs["steps"] == steps).all()
+    bandit = Exploration().sample(1, steps)
+    cumulative = np.cumsum(bandit.regret(simulate(RandomPolicy(), [bandit], [1])[0]))
+    row = runs.loc[("random", 1)]
+    assert row["regret"] == pytest.approx(cumulative[-1], abs=1e-3)
+    history = loaded.histories[loaded.histories["key"] == row["key"]]
+    assert len(history) == bandits.POINTS
+    np.testing.assert_allclose(history["regret"], cumulative[history["step"] - 1], atol=0.006)
+    assert history["step"].iloc[-1] == steps
+    first = runs.loc[("random", 0)]
+    pulls = loaded.choices[loaded.choices["key"] == first["key"]]["pulls"]
+    assert pulls.sum() == steps
+    assert row["key"] not in set(loaded.choices["key"]), "only the first seed is pictured"
+
+
+def test_rows_say_what_produced_them(tmp_path):
+    row = load(tmp_path, ["lints"], seeds=1).runs.iloc[0]
+    assert row[["version", "jax", "device", "seconds"]].notna().all()
+    description = json.loads(row["parameters"])
+    assert description["agent"]["initial_pulls"] == AGENTS["lints"].initial_pulls
+    assert description["bandit"]["delta"] == Exploration().delta
+
+
+def test_choices_count_arms_by_time_and_context():
+    x = np.array([-1.7, 1.7, 1.7, 0.0])
+    rows = bandits.choices(x, np.array([0, 1, 1, 2]))
+    found = {(row["period"], row["bin"], row["arm"]): row["pulls"] for row in rows}
+    assert found == {(0, 0, 0): 1, (1, 39, 1): 1, (2, 39, 1): 1, (3, 20, 2): 1}
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path):
+    """Results that are cut off anywhere are completed to the same results, soft trees included."""
+    names = ["random", "lints", "vst"]
+    whole = load(tmp_path / "whole", names)
+    kept = bandits.BanditStore(tmp_path / "cut")
+    store = bandits.BanditStore(tmp_path / "whole")
+    lines = (store.directory / "exploration.csv").read_text().splitlines(keepends=True)
+    histories = (store.histories.directory / "exploration.csv").read_text()
+    kept.histories.directory.mkdir(parents=True)
+    # A torn row, one of the two seeds of the soft tree lost, and more histories than rows.
+    (kept.directory / "exploration.csv").write_text("".join(lines[:-1]) + lines[-1][:40])
+    (kept.histories.directory / "exploration.csv").write_text(histories[:-20])
+    resumed = load(tmp_path / "cut", names)
+    for part in ("runs", "histories"):
+        frames = [
+            getattr(loaded, part).drop(columns="seconds", errors="ignore").sort_values(columns)
+            for loaded in (whole, resumed)
+            for columns in [["key"] + (["step"] if part == "histories" else [])]
+        ]
+        pd.testing.assert_frame_equal(*(frame.reset_index(drop=True) for frame in frames))
+
+
+def test_only_missing_runs_are_computed(tmp_path):
+    load(tmp_path, ["random"], seeds=1)
+    store = bandits.BanditStore(tmp_path)
+    jobs = bandits.work("smoke", ["exploration"], QUICK, seeds=2)
+    left = bandits.missing(jobs, store)
+    assert [(job.cells[0].model, job.cells[0].seed) for job in left] == [
+        ("random", 1),
+        ("lints", 0),
+        ("lints", 1),
+    ]
+
+
+def test_the_seeds_of_a_soft_tree_run_together_and_others_alone():
+    jobs = bandits.work("paper", ["mushroom"], ["vst", "sglb"])
+    assert [job.size for job in jobs] == [5, 1, 1, 1, 1, 1]
+
+
+def test_summary_is_mean_and_deviation_over_seeds():
+    frame = pd.DataFrame(
+        {
+            "model": "a", "dataset": "d", "seed": [0, 1, 2], "regret": [1.0, 2.0, 3.0],
+            "random_regret": 4.0, "steps": 500, "seconds": 2.0,
+        }
+    )  # fmt: skip
+    row = bandits.summary(frame).iloc[0]
+    assert (row["regret"], row["error"], row["share"]) == (2.0, 1.0, 0.5)
+    assert row["seconds_per_1000"] == 4.0
+
+
+def test_bandits_without_data_are_passed_over_or_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(bandits, "find", lambda info: None)
+    loaded = bandits.results("quick", (), ["random"], directory=tmp_path, workers=0, seeds=1)
+    assert loaded.absent == ["financial", "mushroom", "jester"]
+    assert set(loaded.runs["dataset"]) == {"exploration"}
+    with pytest.raises(UserError, match="not on this machine: stock"):
+        bandits.results("quick", ["financial"], ["random"], directory=tmp_path, workers=0)
+
+
+def test_the_papers_profile_only_reads_what_is_published(tmp_path):
+    loaded = bandits.results("paper", ["mushroom"], ["random", "vst"], directory=tmp_path)
+    assert loaded.missing == 10
+    assert loaded.runs.empty
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--agents", "vst-cubic"], "no agent is called vst-cubic; there are: random, vst"),
+        (["--bandits", "poker"], "no bandit is called poker; there are: financial, exploration"),
+        (["--profile", "huge"], "no profile is called huge; there are: smoke, quick, paper"),
+    ],
+)
+def test_wrong_names_are_refused(arguments, message, capsys):
+    assert main(["run", "bandits", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_the_command_prints_regret_and_time(tmp_path, capsys):
+    arguments = ["--profile", "smoke", "--bandits", "exploration", "--agents", "random"]
+    assert main(["run", "bandits", *arguments, "--out", str(tmp_path), "--workers", "0"]) == 0
+    assert "2 of them to compute" in (text := capsys.readouterr().out)
+    assert "seconds_per_1000" in text
+    assert main(["run", "bandits", *arguments, "--out", str(tmp_path), "--workers", "0"]) == 0
+    assert "0 of them to compute" in capsys.readouterr().out
+
+
+# What is published
+
+
+@pytest.fixture(scope="module")
+def published():
+    jobs = bandits.work("paper", list(ENVIRONMENTS), list(AGENTS))
+    store = bandits.BanditStore(bandits.profile("paper").results(bandits.EXPERIMENT))
+    rows = store.load()
+    return jobs, store, rows
+
+
+def test_published_runs_are_those_of_todays_settings(published):
+    """No result was left behind by settings that changed, and the cheap agents have all seeds."""
+    jobs, _, rows = published
+    assert set(rows["key"]) <= {cell.key for job in jobs for cell in job.cells}
+    seeds = rows.groupby(["dataset", "model"])["seed"].nunique()
+    for bandit in ENVIRONMENTS:
+        for name in ("random", "vst", "lints"):
+            assert seeds[bandit, name] == bandits.EXTENTS["paper"].seeds, (bandit, name)
+
+
+def test_published_histories_end_with_the_regret_of_the_row(published):
+    _, store, rows = published
+    histories = store.histories.load(list(ENVIRONMENTS))
+    last = histories.sort_values("step").groupby("key")["regret"].last()
+    np.testing.assert_allclose(last[rows["key"]].to_numpy(), rows["regret"], atol=0.006)
+    pictured = rows[(rows["dataset"] == "exploration") & (rows["seed"] == 0)]["key"]
+    assert set(store.choices.load(["exploration"])["key"]) == set(pictured)
+
+
+@pytest.mark.parametrize("name", ["random", "lints"])
+def test_a_published_run_comes_out_again(published, name, tmp_path):
+    """Within two per cent: another processor rounds otherwise, and one other pull changes the rest."""
+    jobs, store, rows = published
+    (job,) = (
+        job
+        for job in jobs
+        if job.label == f"exploration {name}" and [cell.seed for cell in job.cells] == [0]
+    )
+    again = bandits.BanditStore(tmp_path)
+    runner.run([job], again, workers=0)
+    row = rows.set_index("key").loc[job.cells[0].key]
+    assert again.load()["regret"].iloc[0] == pytest.approx(row["regret"], rel=0.02)
+    histories = store.histories.load(["exploration"])
+    expected = histories[histories["key"] == job.cells[0].key].set_index("step")["regret"]
+    found = again.histories.load(["exploration"]).set_index("step")["regret"]
+    np.testing.assert_allclose(found, expected, rtol=0.05, atol=20)

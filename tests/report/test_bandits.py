@@ -1,0 +1,126 @@
+"""What the bandit chapter says follows from the runs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vst.experiments.bandits import Loaded
+from vst.experiments.cells import as_text
+from vst.report import bandits as report
+
+STEPS = 1000
+
+
+def made_up(regrets, late=None):
+    """Runs whose regret is given, two seeds each; it grows evenly but for a share in the last tenth."""
+    runs, histories = [], []
+    for (model, bandit), regret in regrets.items():
+        for seed in (0, 1):
+            key = f"{model}-{bandit}-{seed}"
+            total = regret + seed
+            runs.append(
+                {
+                    "key": key, "dataset": bandit, "model": model, "seed": seed, "steps": STEPS,
+                    "regret": total, "random_regret": 1000.0, "seconds": 3.0,
+                    "parameters": as_text({"agent": {"initial_pulls": 20}}),
+                }
+            )  # fmt: skip
+            end = total * 0.1 if late is None else late
+            steps = np.arange(10, STEPS + 1, 10)
+            curve = np.where(
+                steps <= 900, (total - end) * steps / 900, total - end * (1000 - steps) / 100
+            )
+            histories += [
+                {"key": key, "step": step, "regret": value}
+                for step, value in zip(steps, curve, strict=True)
+            ]
+    choices = pd.DataFrame(columns=["key", "period", "bin", "arm", "pulls"])
+    return Loaded(pd.DataFrame(runs), pd.DataFrame(histories), choices, [], 0)
+
+
+def column(table, name, by="agent"):
+    return table.frame.set_index(by)[name]
+
+
+def test_the_table_has_the_papers_number_ours_and_the_share_of_random():
+    regrets = {("random", "financial"): 999.5, ("vst", "financial"): 249.5}
+    ours = column(report.regret_table(made_up(regrets)), "financial, ours")
+    paper = column(report.regret_table(made_up(regrets)), "financial, paper")
+    assert ours["VST"] == "**250.0 ± 0.7** (25.0%)"
+    assert ours["Random policy"] == "1000.0 ± 0.7 (100.0%)"
+    assert ours["SGLB"] == ""
+    assert paper["VST"] == "**357.5 ± 34.3** (21.3%)"
+    mushroom = column(report.regret_table(made_up(regrets)), "mushroom, paper")
+    assert mushroom["SGLB"] == "doesn't work"
+
+
+@pytest.mark.parametrize(
+    ("bandit", "vst", "verdict"),
+    [
+        ("mushroom", 10, "holds"),
+        ("mushroom", 60, "does not hold: it is number 2"),
+        ("jester", 60, "holds"),
+        ("jester", 10, "better: it has the lowest"),
+        ("jester", 99, "does not hold: it is number 3"),
+    ],
+)
+def test_a_claim_about_a_place_holds_if_vst_has_it(bandit, vst, verdict):
+    others = {"random": 1000, "sglb": 50, "xbart": 70}
+    regrets = {(name, bandit): value for name, value in {**others, "vst": vst}.items()}
+    assert report.verdicts(made_up(regrets)).frame["verdict"].tolist() == [verdict]
+
+
+def test_no_place_is_given_where_one_of_the_papers_agents_is_missing():
+    regrets = {("random", "mushroom"): 1000, ("vst", "mushroom"): 10}
+    assert report.verdicts(made_up(regrets)).frame.empty
+
+
+@pytest.mark.parametrize(("late", "verdict"), [(4.0, "holds"), (6.0, "does not hold")])
+def test_near_zero_is_less_than_a_twentieth_of_random_in_the_last_tenth(late, verdict):
+    """Random loses one per step here, so a hundred in the last tenth."""
+    loaded = made_up({("random", "financial"): 1000, ("vst", "financial"): 100}, late)
+    assert report.end_regret(loaded, "financial", "vst") == pytest.approx(late / 100)
+    assert report.verdicts(loaded).frame["verdict"].tolist() == [verdict]
+
+
+def test_time_is_per_thousand_steps():
+    loaded = made_up({("random", "mushroom"): 1000, ("lints", "mushroom"): 10})
+    assert column(report.time_table(loaded), "mushroom")["LinTS"] == "3.00"
+
+
+def test_the_random_policy_is_compared_with_the_papers():
+    loaded = made_up({("random", "financial"): 1681.5, ("random", "mushroom"): 35825.1})
+    text = report.random_agreement(loaded).text
+    assert "*financial*: 1,682.0, within two error bars" in text
+    assert "not within two error bars of the paper's 1,791.28, 20 times as much" in text
+
+
+def test_what_is_missing_is_said():
+    loaded = made_up({("random", "mushroom"): 1000})
+    assert "not there yet" not in report.availability(loaded).text
+    text = report.availability(loaded._replace(missing=7, absent=["jester"])).text
+    assert "**7 more are not there yet**" in text
+    assert "*jester* is not on this machine" in text
+
+
+def test_figures_have_a_panel_per_bandit_and_a_line_per_agent():
+    regrets = {("random", "mushroom"): 1000, ("vst", "mushroom"): 10, ("random", "jester"): 1000}
+    for figure in (report.cumulative_regret, report.instantaneous_regret):
+        axes = figure(made_up(regrets)).axes
+        assert [axis.get_title(loc="left") for axis in axes] == ["mushroom", "jester"]
+        assert {line.get_label() for line in axes[0].lines} >= {"Random policy", "VST"}
+
+
+def test_the_picture_of_choices_has_a_row_per_agent_and_a_column_per_quarter():
+    loaded = made_up({("random", "exploration"): 1000, ("vst", "exploration"): 10})
+    lines = [
+        {"key": f"{model}-exploration-0", "period": period, "bin": 3, "arm": arm, "pulls": 5}
+        for model in ("random", "vst")
+        for period in range(4)
+        for arm in (0, 2)
+    ]
+    axes = report.explored(loaded._replace(choices=pd.DataFrame(lines))).axes[:8]
+    picture = axes[0].images[0].get_array()
+    assert picture.shape == (3, 40)
+    assert picture[:, 3].tolist() == [0.5, 0.0, 0.5]
+    assert picture.sum() == 1.0
