@@ -14,6 +14,8 @@ class MarkdownTable:
     frame: pd.DataFrame
 
     def _repr_markdown_(self) -> str:
+        if self.frame.empty:
+            return "*Nothing to show.*"
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
         rows = [
             list(map(str, self.frame.columns)),
