@@ -294,8 +294,8 @@ def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown
 def song_note(datasets: Sequence[str]) -> Markdown:
     """Say which columns hold a part of a data set."""
     notes = [
-        f"The column *{CATALOGUE[name].label}* is **not** *{WHOLE[name]}*: {CATALOGUE[name].title}, "
-        f"{CATALOGUE[name].rows:,} rows. The paper's numbers below ours are of the whole "
+        f"The column *{CATALOGUE[name].label}* is **not** *{WHOLE[name]}* but "
+        f"{CATALOGUE[name].rows:,} rows of it. The paper's numbers below ours are of the whole "
         f"*{WHOLE[name]}*, and no sign compares them."
         for name in datasets
         if name in WHOLE
