@@ -60,7 +60,7 @@ PEERS: dict[str, PeerEntry] = {
         deep_ensemble.DeepEnsemble(), deep_ensemble.RANGES, deep_ensemble.OWN_RANGES
     ),
     "xbart-1": PeerEntry(xbart.ONE_TREE, xbart.ONE_TREE_RANGES, xbart.OWN_RANGES),
-    "sglb-1": PeerEntry(sglb.ONE_TREE, sglb.ONE_TREE_RANGES, sglb.OWN_RANGES),
+    "sglb-1": PeerEntry(sglb.ONE_TREE, sglb.ONE_TREE_RANGES, sglb.ONE_TREE_OWN_RANGES),
     "xgboost-1": PeerEntry(xgboost.ONE_TREE, xgboost.ONE_TREE_RANGES, has_density=False),
     "xbart": PeerEntry(xbart.XBART(), xbart.RANGES, xbart.OWN_RANGES),
     "sglb": PeerEntry(sglb.SGLB(), sglb.RANGES, sglb.OWN_RANGES),

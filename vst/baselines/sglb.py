@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from vst.baselines.interface import ConstantTargetError, NormalMixture, Normals, check_rows
 from vst.baselines.libraries import library
-from vst.baselines.ranges import Choices, Ranges, Whole, without
+from vst.baselines.ranges import Choices, Interval, Ranges, Whole, without
 
 #: The paper's tuning ranges.
 RANGES: Ranges = {
@@ -25,7 +25,8 @@ RANGES: Ranges = {
 ONE_TREE_RANGES = without(RANGES, "learning_rate", "n_learners")
 
 #: Settings that the paper does not name, tuned as well.
-OWN_RANGES: Ranges = {"leaf_steps": Choices((1, 3, 10))}
+OWN_RANGES: Ranges = {"smallest_scale": Interval(1e-3, 0.3, log=True)}
+ONE_TREE_OWN_RANGES: Ranges = {"leaf_steps": Choices((1, 3, 10))}
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,11 @@ class SGLB:
     members
         Models that differ in their seed; the predictive distribution is their equal mixture.
     leaf_steps
-        Newton steps for the leaves of each tree.
+        Newton steps for the leaves of each tree. More than one let the scales of a boosted ensemble
+        collapse: single rows of boston are then predicted with a scale of 1e-5, ten thousand nats off.
+    smallest_scale
+        Smallest scale that a member may predict, in units of the target's standard deviation. The
+        library has no prior on the scale and no bound.
     """
 
     learning_rate: float = 0.1
@@ -51,6 +56,7 @@ class SGLB:
     n_learners: int = 200
     members: int = 10
     leaf_steps: int = 1
+    smallest_scale: float = 1e-3
 
     def fit(
         self,
@@ -84,7 +90,7 @@ class SGLB:
             ).fit(data)
             for member_seed in member_seeds(seed, self.members)
         ]
-        return FittedSGLB(members, threads)
+        return FittedSGLB(members, self.smallest_scale, threads)
 
 
 #: One tree per member. A single tree shrunk by a learning rate of 0.1 would predict a tenth of what it
@@ -99,6 +105,7 @@ class FittedSGLB(NormalMixture):
     """An equal mixture over members, each a Normal with a mean and a scale for every row."""
 
     members: list[Any]
+    smallest_scale: float
     threads: int = 1
 
     def normals(self, x: Float[np.ndarray, "n d"]) -> Normals:
@@ -108,7 +115,7 @@ class FittedSGLB(NormalMixture):
             for model in self.members
         ]
         means, variances = np.moveaxis(np.asarray(predictions, float), -1, 0)
-        return Normals(means, np.sqrt(variances))
+        return Normals(means, np.maximum(np.sqrt(variances), self.smallest_scale))
 
 
 def member_seeds(seed: int, members: int) -> list[int]:
