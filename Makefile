@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help test book bench lint format lock clean
+.PHONY: help test book serve bench lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -13,6 +13,9 @@ test: .venv/installed ## run the test suite
 
 book: .venv/installed ## execute the chapters and build the book's HTML
 	$(BIN)/vst book build
+
+serve: book ## build the book and show it at a local address
+	$(BIN)/vst book serve
 
 bench: .venv/installed ## measure speed, as ratios within one run
 	$(BIN)/python -m benchmarks.training

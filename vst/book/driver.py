@@ -1,96 +1,147 @@
 """Source chapters, executed copies, HTML pages: the steps from one to the next."""
 
-import logging
 import os
 import shutil
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
-import papermill
 import yaml
-from papermill.exceptions import PapermillExecutionError
-from tqdm import tqdm
-from traitlets.config import Config
 
+from vst.book import freshness, record
+from vst.book.chapters import Chapter, chapters, named, values_for
+from vst.book.execution import Execution, run_all
+from vst.book.execution import record as record_of
 from vst.errors import UserError
+from vst.experiments.profiles import profile as known_profile
+from vst.runtime import available_cores
 
-#: Kernels talk over local sockets: no open port, and no warning about one.
-KERNEL = Config({"KernelManager": {"transport": "ipc"}} if os.name == "posix" else {})
-
-#: A cell that takes longer than this is stuck (seconds).
-CELL_TIMEOUT = 3600
+#: The page that is filled with how the others were executed.
+RECORD = Path("book") / "execution.md"
 
 
-def build(root: Path) -> Path:
-    """Execute all chapters below ``root`` and build the book; return its first page."""
+def build(
+    root: Path,
+    *,
+    profile: str = "paper",
+    only: Sequence[str] = (),
+    parameters: Sequence[tuple[str, str]] = (),
+    recompute: bool = False,
+    jobs: int | None = None,
+) -> Path:
+    """Execute the chapters of the book below ``root`` and build its pages; return the first one.
+
+    Parameters
+    ----------
+    root
+        Directory of ``_config.yml``.
+    profile
+        How much the chapters compute: ``paper`` reads the published results.
+    only
+        Names of chapters to execute. The others are taken as they were last executed, whatever has
+        changed since then.
+    parameters
+        Names and values, for the chapters that have them.
+    recompute
+        Execute chapters even if nothing they are made from has changed, and drop the results that
+        the profile has stored, unless they are the published ones.
+    jobs
+        Chapters at a time; by default as many as there are cores.
+    """
     if not (root / "_config.yml").exists():
         raise UserError(
             f"{root} holds no book (no _config.yml): run this in the repository, or name it with --root"
         )
+    computes = known_profile(profile).name != "paper"
+    book = chapters(root)
+    chosen = named(book, only)
+    values = values_for(chosen, parameters)
+    for chapter in chosen:
+        if computes and "profile" in chapter.parameters:
+            values[chapter.name].setdefault("profile", profile)
+    if recompute and computes:
+        shutil.rmtree(root / "_build" / "results" / profile, ignore_errors=True)
+
     executed = root / "_build" / "executed"
     copy_sources(root, executed)
-    execute_chapters(root, executed)
+    surroundings = freshness.of_surroundings(root)
+    work = [
+        execution
+        for chapter in book
+        if _is_to_run(
+            execution := _execution(chapter, root, executed, values, surroundings),
+            chosen=chapter in chosen,
+            recompute=recompute,
+        )
+    ]
+    if len(work) < len(book):
+        print(f"{len(book) - len(work)} of {len(book)} chapters are up to date")
+    # A chapter that computes divides its work over all cores by itself.
+    run_all(work, jobs=1 if computes else jobs or available_cores())
+    fill_record(root, executed, book)
     return build_html(executed, root / "_build")
 
 
-def chapters(root: Path) -> list[Path]:
-    """The book's notebooks, in the order of the table of contents."""
-    contents = yaml.safe_load((root / "_toc.yml").read_text())
-    files = [contents["root"]]
-    for group in [contents, *contents.get("parts", [])]:
-        files += [entry["file"] for entry in group.get("chapters", [])]
-    return [root / f"{file}.ipynb" for file in files if (root / f"{file}.ipynb").exists()]
-
-
 def copy_sources(root: Path, executed: Path) -> None:
-    """Lay out a copy of the book's sources, in which notebooks are replaced as they are executed."""
-    shutil.rmtree(executed, ignore_errors=True)
+    """Bring everything but notebooks up to date beside the executed copies."""
+    kept = {path.name for path in (root / "book").glob("*.ipynb")}
+    for path in (executed / "book").glob("*"):
+        if path.is_file() and path.name not in kept:
+            path.unlink()
     shutil.copytree(
         root / "book",
         executed / "book",
         ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints"),
+        dirs_exist_ok=True,
     )
-    shutil.copy(root / "_toc.yml", executed)
+    shutil.copy2(root / "_toc.yml", executed)
     config = yaml.safe_load((root / "_config.yml").read_text())
     config["execute"]["execute_notebooks"] = "off"
     (executed / "_config.yml").write_text(yaml.safe_dump(config))
 
 
-def execute_chapters(root: Path, executed: Path) -> None:
-    """Run every chapter with papermill; the first failing cell ends the build with its traceback."""
-    logging.getLogger("papermill").setLevel(logging.WARNING)
-    sources = chapters(root)
-    for number, source in enumerate(sources, 1):
-        target = executed / source.relative_to(root)
-        start = time.perf_counter()
-        try:
-            papermill.execute_notebook(
-                source,
-                target,
-                cwd=root,
-                kernel_name="python3",
-                progress_bar=False,
-                execution_timeout=CELL_TIMEOUT,
-                config=KERNEL,
-            )
-        except PapermillExecutionError as error:
-            raise UserError(f"{source.relative_to(root)} failed: {error}") from None
-        seconds = time.perf_counter() - start
-        tqdm.write(
-            f"[{number}/{len(sources)}] {source.relative_to(root)} executed in {seconds:.0f} s"
-        )
+def _execution(
+    chapter: Chapter, root: Path, executed: Path, values: dict[str, dict], surroundings: str
+) -> Execution:
+    given = values.get(chapter.name, {})
+    return Execution(
+        source=chapter.source,
+        target=executed / chapter.source.relative_to(root),
+        directory=root,
+        values=given,
+        digest=freshness.of_chapter(chapter.source, given, surroundings),
+    )
+
+
+def _is_to_run(execution: Execution, *, chosen: bool, recompute: bool) -> bool:
+    if not chosen:
+        return not execution.target.exists()
+    return recompute or not execution.is_done()
+
+
+def fill_record(root: Path, executed: Path, book: Sequence[Chapter]) -> None:
+    """Write down how the chapters were executed, on the page that is for it."""
+    if (root / RECORD).exists():
+        facts = [record_of(executed / chapter.source.relative_to(root)) for chapter in book]
+        (executed / RECORD).write_text(record.filled((root / RECORD).read_text(), book, facts))
 
 
 def build_html(source: Path, output: Path) -> Path:
-    """Turn executed sources into pages, with every warning an error."""
+    """Turn executed sources into pages, with every warning an error; nothing if they are the same."""
+    first, stamp = output / "html" / "index.html", output / "html" / ".made_from"
+    digest = freshness.of_files(source)
+    if first.exists() and stamp.exists() and stamp.read_text() == digest:
+        return first
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", str(output.parent), "-W", "-n", "--keep-going"]
     command = [str(jupyter_book), "build", str(source), *options]
     environment = os.environ | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment)
     if result.returncode:
+        # Pages that Sphinx has read once are not read again, and their warnings would be lost.
+        shutil.rmtree(output / ".doctrees", ignore_errors=True)
         # Sphinx reports its progress on one stream and what is wrong on the other.
         raise UserError(f"jupyter-book failed:\n{result.stderr or result.stdout}")
-    return output / "html" / "index.html"
+    stamp.write_text(digest)
+    return first

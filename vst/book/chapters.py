@@ -1,0 +1,116 @@
+"""The book's chapters and what can be asked of them: parameters with a type, a default and a meaning."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import papermill
+import yaml
+
+from vst.errors import UserError
+
+
+class ParameterError(UserError, ValueError):
+    """A parameter that no chapter has, or a value that it cannot take."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of a chapter's first code cell: ``name: type = default  # meaning``."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+
+    def value(self, text: str) -> Any:
+        """What a text on the command line stands for.
+
+        Examples
+        --------
+        >>> Parameter("folds", "int", "0", "folds per data set").value("3")
+        3
+        >>> Parameter("datasets", "list", "[]", "data sets").value("boston, yacht")
+        ['boston', 'yacht']
+        """
+        if self.type == "str":
+            return text
+        if self.type == "list" and not text.lstrip().startswith("["):
+            text = f"[{text}]"
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        if self.type == "float" and type(value) is int:
+            value = float(value)
+        if type(value).__name__ != self.type:
+            raise ParameterError(
+                f"{self.name} takes a value of type {self.type}, got {text}\n{self}"
+            )
+        return value
+
+    def __str__(self) -> str:
+        return f"  {self.name}: {self.type} = {self.default}  # {self.meaning}"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A notebook of the book."""
+
+    source: Path
+    parameters: dict[str, Parameter]
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it: the file's name without its ending."""
+        return self.source.stem
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.name} has", *map(str, self.parameters.values())])
+
+
+def chapters(root: Path) -> list[Chapter]:
+    """The book's notebooks, in the order of the table of contents."""
+    contents = yaml.safe_load((root / "_toc.yml").read_text())
+    files = [contents["root"]]
+    for group in [contents, *contents.get("parts", [])]:
+        files += [entry["file"] for entry in group.get("chapters", [])]
+    sources = [root / f"{file}.ipynb" for file in files]
+    return [Chapter(source, parameters_of(source)) for source in sources if source.exists()]
+
+
+def parameters_of(source: Path) -> dict[str, Parameter]:
+    """The parameters of a notebook, by name."""
+    found = papermill.inspect_notebook(source)
+    return {
+        name: Parameter(name, entry["inferred_type_name"], entry["default"], entry["help"])
+        for name, entry in found.items()
+    }
+
+
+def named(all_chapters: Sequence[Chapter], names: Iterable[str]) -> list[Chapter]:
+    """The chapters of some names; all of them for none."""
+    by_name = {chapter.name: chapter for chapter in all_chapters}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise UserError(f"no chapter is called {unknown[0]}; there are: {', '.join(by_name)}")
+    return [by_name[name] for name in names] or list(all_chapters)
+
+
+def values_for(
+    chosen: Sequence[Chapter], given: Iterable[tuple[str, str]]
+) -> dict[str, dict[str, Any]]:
+    """What each chapter is executed with: of the given parameters, those that it has.
+
+    A parameter that none of the chapters has is an error, since it would change nothing.
+    """
+    values: dict[str, dict[str, Any]] = {chapter.name: {} for chapter in chosen}
+    for name, text in given:
+        having = [chapter for chapter in chosen if name in chapter.parameters]
+        if not having:
+            known = "\n".join(map(str, chosen))
+            raise ParameterError(f"no parameter is called {name}\n{known}")
+        for chapter in having:
+            values[chapter.name][name] = chapter.parameters[name].value(text)
+    return values

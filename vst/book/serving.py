@@ -1,0 +1,26 @@
+"""The built book over HTTP, on this machine only."""
+
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from vst.errors import UserError
+
+
+def server(pages: Path, port: int = 0) -> ThreadingHTTPServer:
+    """A server of a directory of pages; port 0 takes any that is free."""
+    if not (pages / "index.html").exists():
+        raise UserError(f"there is no book in {pages}: `vst book build` makes one")
+    return ThreadingHTTPServer(
+        ("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(pages))
+    )
+
+
+def serve(pages: Path, port: int) -> None:
+    """Serve a directory until interrupted."""
+    with server(pages, port) as running:
+        print(f"The book is at http://127.0.0.1:{running.server_port} (end with Ctrl-C)")
+        try:
+            running.serve_forever()
+        except KeyboardInterrupt:
+            print()
