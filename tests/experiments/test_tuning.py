@@ -37,15 +37,25 @@ def test_trials_lie_inside_the_ranges_and_share_a_program_per_round(tmp_path, sh
 def test_tuning_goes_on_where_it_stopped(tmp_path, short):
     first = tuned(tmp_path, "vst-const", 8)
     both = tuned(tmp_path, "vst-const", 12)
-    assert both.iloc[:8].equals(first)
-    assert len(both) == 12
+    assert both.iloc[:9].equals(first)
+    assert tuning.are_longer(both).tolist() == 8 * [False] + [True] + 4 * [False]
+
+
+def test_longer_training_has_to_pay(tmp_path, short):
+    trials = tuned(tmp_path, "vst-linear", 2)
+    best, last = as_parameters(trials["parameters"][0]), as_parameters(trials["parameters"][2])
+    assert last == tuning.best_of(trials[:2]) | {"steps": 160}
+    for gain, chosen in ((0.01, best), (0.2, last)):
+        changed = trials.assign(objective=[1.0, 0.0, 1.0 + gain])
+        changed["parameters"] = trials["parameters"]
+        assert tuning.best_of(changed) == chosen
 
 
 def test_the_best_trial_is_the_tuned_setting(tmp_path, short):
-    trials = tuned(tmp_path, "vst-linear", 8)
+    trials = tuned(tmp_path, "vst-plus", 8)
     best = trials.loc[trials["objective"].idxmax()]
     assert tuning.tuned_settings(tmp_path) == {
-        ("yacht", "vst-linear"): as_parameters(best["parameters"])
+        ("yacht", "vst-plus"): as_parameters(best["parameters"])
     }
     row = tuning.tuned_table(tmp_path).iloc[0]
     assert row["trials"] == 8

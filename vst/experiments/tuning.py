@@ -53,6 +53,10 @@ SHORTER = 2
 #: overfit and so wants a lower KL weight than each of them alone.
 MEMBERS = 3
 
+#: After the last trial, the best settings of a soft tree are tried with this many times the steps. The
+#: longer training is taken if it gains at least this much on the validation rows, in nats per row.
+LONGER, WORTH = 4, 0.1
+
 #: What a round has in common (depth shapes the program, whitening the data), and its values in the
 #: first rounds, before there is anything to learn from.
 SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5, 3), "whiten": (1, 0, 1)}
@@ -89,22 +93,25 @@ class Tuning:
     def compute(self) -> list[dict[str, Any]]:
         """Run the trials that are still to be done."""
         store = Store(self.directory, COLUMNS)
-        done = store.load([self.file])
-        while len(done) < self.trials:
-            start = time.process_time()
-            proposals = propose(self.model, done, self._round(len(done)), seed=self.seed)
-            outcomes = evaluate(self.model, self.dataset, proposals)
-            seconds = round((time.process_time() - start) / len(outcomes), 3)
-            rows = [
-                self._row(len(done) + i, parameters, objective, seconds)
-                for i, (parameters, objective) in enumerate(outcomes)
-            ]
-            store.append(self.file, rows)
-            done = store.load([self.file])
+        while (left := self.trials - (~are_longer(done := store.load([self.file]))).sum()) > 0:
+            count = min(left, ROUND if is_soft(self.model) else 1)
+            self._try(store, propose(self.model, done, count, seed=self.seed), len(done))
+        if trains_longer(self.model) and len(done) and not are_longer(done).any():
+            self._try(store, [longer(self.model, self.dataset, best_of(done))], len(done))
         return []
 
-    def _round(self, done: int) -> int:
-        return min(ROUND if is_soft(self.model) else 1, self.trials - done)
+    def _try(self, store: Store, proposals: list[dict[str, Any]], number: int) -> None:
+        """Evaluate settings and write them down, as the trials from ``number`` on."""
+        start = time.process_time()
+        outcomes = evaluate(self.model, self.dataset, proposals)
+        seconds = round((time.process_time() - start) / len(outcomes), 3)
+        store.append(
+            self.file,
+            [
+                self._row(number + i, parameters, objective, seconds)
+                for i, (parameters, objective) in enumerate(outcomes)
+            ],
+        )
 
     def _row(
         self, trial: int, parameters: dict[str, Any], objective: float, seconds: float
@@ -126,6 +133,26 @@ class Tuning:
 def is_soft(model: str) -> bool:
     """Whether a model is a VST or VSGBM, whose trials share programs."""
     return isinstance(models.defaults(model), SoftTrees)
+
+
+def trains_longer(model: str) -> bool:
+    """Whether a model's best settings are tried with more steps: a mixture would take too long."""
+    setting = models.defaults(model)
+    return isinstance(setting, SoftTrees) and setting.members == 1
+
+
+def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The same settings with several times the steps, and any number of trees."""
+    setting = setting_for(model, datasets.size(dataset), parameters)
+    assert isinstance(setting, SoftTrees)
+    kept = {name: value for name, value in parameters.items() if name != "n_trees"}
+    return {**kept, "steps": LONGER * setting.steps}
+
+
+def are_longer(trials: pd.DataFrame) -> pd.Series:
+    """Which trials are those with more steps."""
+    named = trials["parameters"].map(lambda text: "steps" in as_parameters(text))
+    return trials["model"].map(is_soft).astype(bool) & named.astype(bool)
 
 
 def default_trials(model: str) -> int:
@@ -223,9 +250,20 @@ def tuned_table(directory: Path | None = None) -> pd.DataFrame:
     if not len(trials):
         return trials.assign(trials=[], total_seconds=[])
     groups = trials.groupby(["dataset", "model"])
-    best = trials.loc[groups["objective"].idxmax()].set_index(["dataset", "model"])
+    best = trials.loc[_worth(trials).groupby([trials["dataset"], trials["model"]]).idxmax()]
+    best = best.set_index(["dataset", "model"])
     spent = groups.agg(trials=("trial", "size"), total_seconds=("seconds", "sum"))
     return best.join(spent).reset_index()
+
+
+def best_of(trials: pd.DataFrame) -> dict[str, Any]:
+    """The best settings among some trials."""
+    return as_parameters(trials["parameters"].iloc[int(_worth(trials).argmax())])
+
+
+def _worth(trials: pd.DataFrame) -> pd.Series:
+    """The objective of each trial, less what longer training has to gain."""
+    return trials["objective"] - WORTH * are_longer(trials)
 
 
 def published_trials() -> Path:
