@@ -21,6 +21,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     _add_regression(experiments, "regression", "log-likelihood and error of every model")
     _add_regression(experiments, "ood", "detection of out-of-distribution rows, by the same fits")
     _add_rank(experiments)
+    _add_beyond(experiments)
     _add_bandits(experiments)
     tune = commands.add_parser(
         "tune", help="tune models on validation rows, resuming earlier trials"
@@ -52,6 +53,13 @@ def _add_rank(experiments: argparse._SubParsersAction) -> None:
     parser.add_argument("--ranks", type=_numbers, help="comma-separated (default: 0 up to full)")
     _choose_amount(parser)
     parser.set_defaults(run=_run_rank)
+
+
+def _add_beyond(experiments: argparse._SubParsersAction) -> None:
+    description = "what whitening, a lighter KL term and a mixture of posteriors each change"
+    parser = experiments.add_parser("beyond", help=description, description=description)
+    _choose_amount(parser)
+    parser.set_defaults(run=_run_beyond)
 
 
 def _add_bandits(experiments: argparse._SubParsersAction) -> None:
@@ -161,6 +169,21 @@ def _run_bandits(options: argparse.Namespace) -> int:
         announce=print,
     )
     print(bandits.summary(loaded.runs).round(3).to_string(index=False))
+    return 0
+
+
+def _run_beyond(options: argparse.Namespace) -> int:
+    from vst.experiments import beyond, regression
+    from vst.experiments.profiles import profile
+    from vst.experiments.store import Store
+
+    chosen = profile(options.profile)
+    store = Store(options.out or chosen.results(beyond.EXPERIMENT), beyond.COLUMNS)
+    on = _chosen_datasets(options, chosen.datasets)
+    jobs = beyond.stacks(chosen, on, folds=options.folds, seed=options.seed)
+    results = _compute(jobs, store, options.workers)
+    scores = ["log_likelihood", "rmse", "auroc"]
+    print(regression.summary(results, scores, by=["dataset", "variant"]).to_string(index=False))
     return 0
 
 

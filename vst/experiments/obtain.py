@@ -8,7 +8,7 @@ import pandas as pd
 from vst.data import CATALOGUE
 from vst.data.places import find
 from vst.errors import UserError
-from vst.experiments import datasets, models, rank, regression, runner, tuning
+from vst.experiments import beyond, datasets, models, rank, regression, runner, tuning
 from vst.experiments.profiles import profile as find_profile
 from vst.experiments.store import Store
 from vst.paper import DATASETS
@@ -111,6 +111,25 @@ def rank_results(
     return _obtained(
         jobs, store, on, [rank.LEAVES[name] for name in leaves or rank.LEAVES], compute
     )
+
+
+def beyond_results(
+    profile: str = "paper",
+    on: Sequence[str] = (),
+    *,
+    folds: int = 0,
+    seed: int = 0,
+    compute: bool | None = None,
+) -> Obtained:
+    """Scores of soft trees with each option beyond the paper; parameters as above."""
+    chosen = find_profile(profile)
+    on = list(on or chosen.datasets or paper_datasets())
+    compute = chosen.name != "paper" if compute is None else compute
+    if compute:
+        datasets.check(on)
+    store = Store(chosen.results(beyond.EXPERIMENT), beyond.COLUMNS)
+    jobs = beyond.stacks(chosen, on, folds=folds or None, seed=seed)
+    return _obtained(jobs, store, on, [beyond.MODEL], compute)
 
 
 def _obtained(

@@ -49,8 +49,8 @@ TRIALS = {
 #: A trial of a soft tree takes this part of the steps: enough to tell good settings from bad ones.
 SHORTER = 2
 
-#: Most members of a mixture in a trial. More than one, since a mixture averages over what its members
-#: overfit and so wants a lower KL weight than each of them alone.
+#: Most members of a mixture or an ensemble in a trial. More than one, since it averages over what its
+#: members overfit and so wants, for example, a lower KL weight than each of them alone.
 MEMBERS = 3
 
 #: After the last trial, the best settings of a soft tree are tried with this many times the steps. The
@@ -304,6 +304,8 @@ def _evaluate_together(
 
 
 def _evaluate_peer(setting: Peer, data: Prepared, folds: Sequence[int]) -> float:
+    if hasattr(setting, "members"):
+        setting = replace(setting, members=min(setting.members, MEMBERS))  # type: ignore[type-var]
     scores = []
     for fold in folds:
         used = data.folds.train.rows(fold)

@@ -1,0 +1,38 @@
+import pandas as pd
+import pytest
+
+from vst.report import cost
+
+
+@pytest.fixture
+def results():
+    """XBART is fast, the soft tree good, and the deep ensemble neither."""
+    rows = [
+        ("xbart", "boston", -1.0, 1.0),
+        ("vst-linear", "boston", 0.0, 4.0),
+        ("deep-ensemble", "boston", -2.0, 8.0),
+        ("xgboost", "boston", None, 0.1),
+    ]
+    frame = pd.DataFrame(rows, columns=["model", "dataset", "log_likelihood", "seconds"])
+    return pd.concat([frame.assign(fold=fold) for fold in (0, 1)])
+
+
+def test_the_front_holds_what_nothing_beats_in_both(results):
+    found = cost.quality(results).set_index("model")
+    assert found["best"].to_dict() == {"xbart": True, "vst-linear": True, "deep-ensemble": False}
+
+
+def test_the_front_goes_from_fast_to_good(results):
+    [row] = cost.front_table(results, ["boston"]).frame["from fast to good"]
+    assert row == "XBART (\N{MINUS SIGN}1.00, 1 s) → VST (linear) (0.00, 4 s)"
+
+
+def test_times_are_multiples_of_the_reference(results):
+    table = cost.ratio_table(results).frame.set_index("model")
+    assert table["time per fold, median multiple"]["XBART"] == "0.25"
+    assert table["better log-likelihood on"]["XBART"] == "0 of 1"
+
+
+def test_every_model_is_drawn(results):
+    figure = cost.quality_against_time(results, ["boston"])
+    assert len(figure.legends[0].get_texts()) == 3

@@ -1,0 +1,139 @@
+"""The cost chapter: how good a model is against how long it takes."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+from vst.experiments import tuning
+from vst.experiments.datasets import label as dataset_label
+from vst.paper import MODEL_BY_ID, MODELS, label
+from vst.report.regression import COLOURS
+from vst.report.style import styled
+from vst.report.tables import MarkdownTable, number
+
+#: One mark per kind of model: one tree, many trees, networks.
+MARKS = {"one tree": "o", "many trees": "s"}
+
+
+def quality(results: pd.DataFrame) -> pd.DataFrame:
+    """Score and seconds of each model on each data set, and whether anything beats it in both.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns model, dataset, score (mean log-likelihood), seconds (per fold) and best: no other
+        model is both better and faster.
+    """
+    scored = results.dropna(subset=["log_likelihood"])
+    frame = (
+        scored.groupby(["model", "dataset"], sort=False)
+        .agg(score=("log_likelihood", "mean"), seconds=("seconds", "mean"))
+        .reset_index()
+    )
+    frame["best"] = [
+        not (
+            (frame["dataset"] == row.dataset)
+            & (frame["score"] >= row.score)
+            & (frame["seconds"] <= row.seconds)
+            & (frame["model"] != row.model)
+        ).any()
+        for row in frame.itertuples()
+    ]
+    return frame
+
+
+@styled
+def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figure:
+    """Draw log-likelihood over seconds, one panel per data set and one point per model."""
+    found = quality(results)
+    shown = [name for name in datasets if name in set(found["dataset"])]
+    columns = max(1, min(5, len(shown)))
+    lines = max(1, ceil(len(shown) / columns))
+    figure, axes = plt.subplots(
+        lines, columns, figsize=(1.0 + 2.1 * columns, 0.9 + 2.0 * lines), squeeze=False
+    )
+    for axis in axes.flat[len(shown) :]:
+        axis.set_visible(False)
+    for axis, dataset in zip(axes.flat, shown, strict=False):
+        part = found[found["dataset"] == dataset].sort_values("seconds")
+        floor = np.quantile(part["score"], 0.15)
+        low = floor - 0.15 * (part["score"].max() - floor)
+        for row in part.itertuples():
+            model = MODEL_BY_ID[str(row.model)]
+            axis.plot(
+                row.seconds,
+                max(row.score, low),
+                MARKS.get(model.group, "D") if row.score >= low else "v",
+                color=COLOURS[model.family],
+                ms=5,
+                clip_on=False,
+                label=model.label,
+                mfc=COLOURS[model.family] if row.best else "none",
+            )
+        front = part[part["best"]]
+        axis.plot(front["seconds"], front["score"], "-", color="#999999", lw=0.9, zorder=0)
+        axis.set_xscale("log")
+        axis.set_title(dataset_label(dataset))
+        axis.tick_params(labelsize=8)
+    for axis in axes[-1]:
+        axis.set_xlabel("seconds per fold")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("log-likelihood")
+    handles: dict[str, Artist] = {}
+    for axis in axes.flat:
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    order = [m.label for m in MODELS if m.label in handles]
+    figure.legend(
+        [handles[name] for name in order], order, loc="outside lower center", ncols=5, fontsize=8
+    )
+    return figure
+
+
+def front_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
+    """The models of each data set that nothing beats in both, from the fastest to the best."""
+    found = quality(results)
+    rows = []
+    for dataset in datasets:
+        part = found[(found["dataset"] == dataset) & found["best"]].sort_values("seconds")
+        if len(part):
+            steps = (
+                f"{label(model)} ({number(score, 2)}, {seconds:.2g} s)"
+                for model, score, seconds in zip(
+                    part["model"], part["score"], part["seconds"], strict=True
+                )
+            )
+            rows.append(
+                {"data set": dataset_label(dataset), "from fast to good": " → ".join(steps)}
+            )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> MarkdownTable:
+    """Each model's time as a multiple of one model's on the same data, and how often it is better."""
+    found = quality(results)
+    wide = found.pivot_table(index="dataset", columns="model", values=["seconds", "score"])
+    spent = tuning.tuned_table().groupby("model")["total_seconds"].sum() / 60
+    rows = []
+    for model in (m for m in MODELS if m.id in set(found["model"])):
+        both = wide[[("score", model.id), ("score", reference)]].dropna().index
+        ratio = (wide["seconds", model.id] / wide["seconds", reference]).loc[both]
+        better = (wide["score", model.id] > wide["score", reference]).loc[both]
+        rows.append(
+            {
+                "model": model.label,
+                "time per fold, median multiple": f"{ratio.median():.2g}",
+                "least": f"{ratio.min():.2g}",
+                "most": f"{ratio.max():.2g}",
+                "better log-likelihood on": f"{int(better.sum())} of {len(both)}"
+                if model.id != reference
+                else "",
+                "tuning on all data sets, min": f"{spent.get(model.id, 0.0):.0f}",
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
