@@ -2,14 +2,23 @@ import pandas as pd
 import pytest
 
 from vst.paper import printed
-from vst.paper.claims import CLAIMS, Counts, count, duel, on_sets
+from vst.paper.claims import (
+    CLAIMS,
+    Counts,
+    comparable_to_random,
+    count,
+    duel,
+    on_sets,
+    printed_scores,
+    ranked,
+)
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
 
 def test_every_claim_can_be_decided_from_the_papers_own_tables():
     for claim in CLAIMS:
-        judgement = claim.judge(printed(claim.table))
+        judgement = claim.judge(printed_scores(claim.table))
         assert judgement.holds in ("holds", "partly", "fails"), claim.id
         assert judgement.numbers
 
@@ -59,3 +68,34 @@ def test_a_claim_on_named_sets_looks_at_these_only():
     assert rule(frame) == ("holds", "a better, b worse")
     assert rule(scores(vst_linear=[1.0, 1.0], sglb_1=[0.0, 0.0])).holds == "partly"
     assert rule(frame[frame["dataset"] == "c"]).holds == "undecided"
+
+
+def regrets(**means):
+    rows = [{"model": model, "dataset": "mushroom", "mean": mean} for model, mean in means.items()]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ({"vst": 1.0, "xbart": 2.0, "sglb": 3.0}, ("holds", "mushroom first")),
+        ({"vst": 2.0, "xbart": 1.0, "sglb": None}, ("fails", "mushroom second")),
+        ({"vst": 3.0}, ("undecided", "no regret of both sides")),
+    ],
+)
+def test_a_place_is_counted_among_the_agents_that_have_a_regret(means, expected):
+    assert ranked("vst", ("xbart", "sglb"), {"mushroom": 1})(regrets(**means)) == expected
+
+
+def test_an_agent_is_compared_with_the_random_policy():
+    rule = comparable_to_random(("vst", "xbart"), "mushroom")
+    assert rule(regrets(random=10.0, vst=9.0, xbart=8.5)).holds == "holds"
+    assert rule(regrets(random=10.0, vst=9.0, xbart=1.0)).holds == "partly"
+    assert rule(regrets(vst=9.0)).holds == "undecided"
+
+
+def test_the_papers_bandits_stand_as_it_says():
+    assert BY_ID["bandits-lowest"].judge(printed_scores("bandit_regret")) == (
+        "holds",
+        "financial first, mushroom first",
+    )

@@ -22,6 +22,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     _add_regression(experiments, "ood", "detection of out-of-distribution rows, by the same fits")
     _add_rank(experiments)
     _add_beyond(experiments)
+    _add_pictures(experiments)
     _add_bandits(experiments)
     tune = commands.add_parser(
         "tune", help="tune models on validation rows, resuming earlier trials"
@@ -60,6 +61,16 @@ def _add_beyond(experiments: argparse._SubParsersAction) -> None:
     parser = experiments.add_parser("beyond", help=description, description=description)
     _choose_amount(parser)
     parser.set_defaults(run=_run_beyond)
+
+
+def _add_pictures(experiments: argparse._SubParsersAction) -> None:
+    description = "what the paper says of its pictures of uncertainty, decided by rules"
+    parser = experiments.add_parser("pictures", help=description, description=description)
+    parser.add_argument(
+        "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
+    )
+    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
+    parser.set_defaults(run=_run_pictures)
 
 
 def _add_bandits(experiments: argparse._SubParsersAction) -> None:
@@ -184,6 +195,15 @@ def _run_beyond(options: argparse.Namespace) -> int:
     results = _compute(jobs, store, options.workers)
     scores = ["log_likelihood", "rmse", "auroc"]
     print(regression.summary(results, scores, by=["dataset", "variant"]).to_string(index=False))
+    return 0
+
+
+def _run_pictures(options: argparse.Namespace) -> int:
+    from vst.experiments import picture_runs
+    from vst.experiments.profiles import profile
+
+    found = picture_runs.obtain(profile(options.profile), compute=True, workers=options.workers)
+    print(found[["picture", "verdict", "says", "measured"]].to_string(index=False))
     return 0
 
 

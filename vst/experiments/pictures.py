@@ -5,7 +5,7 @@ are (beyond "step function" and "Daubechies wavelet") nor how many rows were obs
 noise: the problems are those of `vst.data.synthetic`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import NamedTuple
@@ -290,6 +290,16 @@ def by_size(
     return {
         n: (curve, sample_all(curve, entry.models, settings, seed=seed))
         for n, curve in curves.items()
+    }
+
+
+def size_errors(
+    fits: Mapping[int, tuple[Curve, Sequence[Sampled]]],
+) -> dict[int, dict[str, float]]:
+    """Errors by number of observations, then by model."""
+    return {
+        n: {one.model: rmse(curve, one.draws) for one in sampled}
+        for n, (curve, sampled) in fits.items()
     }
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from vst.paper.compare import outcomes
-from vst.paper.tables import TABLES
+from vst.paper.tables import TABLES, printed
 
 Holds = Literal["holds", "partly", "fails", "undecided"]
 
@@ -59,6 +59,11 @@ class Claim:
     rule: str
     table: str
     judge: Rule
+
+
+def printed_scores(table: str) -> pd.DataFrame:
+    """The paper's numbers as a rule takes them: a bandit counts as a data set."""
+    return printed(table).rename(columns={"bandit": "dataset"})
 
 
 class Counts(NamedTuple):
@@ -132,6 +137,56 @@ def on_sets(
         if len(hits) == len(found):
             return Judgement("holds", text)
         return Judgement("partly" if 2 * len(hits) >= len(found) else "fails", text)
+
+    return judge
+
+
+def ranked(ours: str, rivals: Sequence[str], expected: dict[str, int]) -> Rule:
+    """A rule for the place of an agent's regret among some agents' on bandits by name."""
+
+    def judge(scores: pd.DataFrame) -> Judgement:
+        places = {}
+        for bandit in expected:
+            part = scores[scores["dataset"] == bandit].dropna(subset=["mean"])
+            means = part.set_index("model")["mean"]
+            if ours in means and set(rivals) & set(means.index):
+                places[bandit] = 1 + sum(
+                    means[rival] < means[ours] for rival in rivals if rival in means
+                )
+        if not places:
+            return Judgement("undecided", "no regret of both sides")
+        text = ", ".join(f"{bandit} {_ORDINALS[place - 1]}" for bandit, place in places.items())
+        hits = sum(place <= expected[bandit] for bandit, place in places.items())
+        if hits == len(places):
+            return Judgement("holds", text)
+        return Judgement("partly" if hits else "fails", text)
+
+    return judge
+
+
+_ORDINALS = ("first", "second", "third", "fourth")
+
+#: Regret of at least this share of the random policy's is comparable to it.
+COMPARABLE = 0.8
+
+
+def comparable_to_random(agents: Sequence[str], bandit: str) -> Rule:
+    """A rule for agents that do little better than the random policy."""
+
+    def judge(scores: pd.DataFrame) -> Judgement:
+        means = scores[scores["dataset"] == bandit].set_index("model")["mean"].dropna()
+        shares = {
+            a: means[a] / means["random"] for a in agents if {a, "random"} <= set(means.index)
+        }
+        if not shares:
+            return Judgement("undecided", "no regret of both sides")
+        text = ", ".join(
+            f"{agent.upper()} {share:.0%} of random" for agent, share in shares.items()
+        )
+        hits = sum(share >= COMPARABLE for share in shares.values())
+        if hits == len(shares):
+            return Judgement("holds", text)
+        return Judgement("partly" if hits else "fails", text)
 
     return judge
 
@@ -248,5 +303,26 @@ CLAIMS: tuple[Claim, ...] = (
         "vsgbm-ood", "section 4.2, table 2",
         "VSGBM detects OOD rows best on 5 of 10 data sets, and as well as the best on 2",
         "ood_auroc", VSGBM, MANY_TREES, 5, 7,
+    ),
+    Claim(
+        "bandits-lowest", "section 4.3, table 3",
+        "VST has the lowest cumulative regret on the financial and the mushroom bandit",
+        "first of the paper's three agents on both; partly if on one",
+        "bandit_regret",
+        ranked("vst", ("xbart", "sglb"), {"financial": 1, "mushroom": 1}),
+    ),
+    Claim(
+        "bandits-second", "section 4.3, table 3",
+        "VST has the second lowest regret on the exploration and the jester bandit",
+        "first or second of the paper's three agents on both; partly if on one",
+        "bandit_regret",
+        ranked("vst", ("xbart", "sglb"), {"exploration": 2, "jester": 2}),
+    ),
+    Claim(
+        "bandits-jester", "section 4.3",
+        "All three agents are comparable to the random policy on jester",
+        f"each has at least {COMPARABLE:.0%} of its regret; partly if some have",
+        "bandit_regret",
+        comparable_to_random(("vst", "xbart", "sglb"), "jester"),
     ),
 )  # fmt: skip

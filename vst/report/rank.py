@@ -127,23 +127,29 @@ def slope_table(found: pd.DataFrame) -> MarkdownTable:
     )
 
 
-def verdict(found: pd.DataFrame) -> Markdown:
-    """The claim's verdict, by the rule that the chapter states.
+def judge(found: pd.DataFrame) -> str:
+    """The verdict on "generally increases with the rank", by the rule that the chapter states.
 
     Reproduced if rank clearly helps in more than half of the configurations and clearly hurts in
     fewer than a tenth; partly if it helps more often than it hurts; otherwise not.
     """
+    if not len(found):
+        return "not testable here"
+    helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
+    if helps > len(found) / 2 and hurts < len(found) / 10:
+        return "reproduced"
+    return "partly reproduced" if helps > hurts else "not reproduced"
+
+
+def verdict(found: pd.DataFrame) -> Markdown:
+    """The claim, its verdict and the counts behind it."""
     claim = "The quality of the OOD detection generally increases with the rank"
     if not len(found):
         return Markdown(f'"{claim}": there are no results to decide it by.')
     helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
-    if helps > len(found) / 2 and hurts < len(found) / 10:
-        word = "reproduced"
-    else:
-        word = "partly reproduced" if helps > hurts else "not reproduced"
     return Markdown(
-        f'"{claim}": **{word}**. Of {len(found)} configurations, rank clearly helps in {helps} and '
-        f"clearly hurts in {hurts}."
+        f'"{claim}": **{judge(found)}**. Of {len(found)} configurations, rank clearly helps in {helps} '
+        f"and clearly hurts in {hurts}."
     )
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vst.data.synthetic import Curve
-from vst.experiments.pictures import Sampled, Settings, flat_rmse, printed_rmse, rmse
+from vst.experiments.pictures import Sampled, Settings, flat_rmse, printed_rmse, rmse, size_errors
 from vst.experiments.statements import Statement
 from vst.paper import label
 from vst.report.regression import COLOURS
@@ -143,16 +143,6 @@ def _finish(figure: Figure, *, bottom: Sequence[Axes], left: Sequence[Axes]) -> 
         Line2D([], [], color="#555555", lw=0.9, alpha=0.7, label="functions from the model"),
     ]
     figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8)
-
-
-def size_errors(
-    fits: Mapping[int, tuple[Curve, Sequence[Sampled]]],
-) -> dict[int, dict[str, float]]:
-    """Errors by number of observations, then by model."""
-    return {
-        n: {one.model: rmse(curve, one.draws) for one in sampled}
-        for n, (curve, sampled) in fits.items()
-    }
 
 
 #: Columns of the measures, and what they are called in a table.
