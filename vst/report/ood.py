@@ -18,7 +18,7 @@ from vst.experiments.detection import Detection, auroc, epistemic_variance
 from vst.experiments.profiles import profile as find_profile
 from vst.paper import MODEL_BY_ID, label
 from vst.report.regression import COLOURS
-from vst.report.style import BLUE, ORANGE, styled
+from vst.report.style import BLUE, ORANGE, label_logarithmic, styled
 from vst.report.tables import Markdown
 
 #: Where the OOD rows come from on a machine that has neither *song* nor its part.
@@ -116,6 +116,7 @@ def histograms(found: Sequence[Detection]) -> Figure:
             weights = np.full(len(values), 1 / len(values))
             axis.hist(shown, bins=bins, weights=weights, alpha=0.6, color=colour, label=name)
         axis.set_xscale("log")
+        label_logarithmic(axis.xaxis)
         axis.set_title(label(detection.model))
         axis.set_xlabel("epistemic standard deviation")
     axes[0, 0].set_ylabel("share of rows")

@@ -15,7 +15,7 @@ from vst.experiments.own_data import Held, OwnFit, coverage, pit
 from vst.gates import Gates, feature_names, feature_use, gates
 from vst.paper import MODEL_BY_ID, label
 from vst.report.regression import COLOURS
-from vst.report.style import GREY, styled
+from vst.report.style import GREY, label_logarithmic, styled
 from vst.report.tables import Markdown, MarkdownTable, number
 
 DARK = "#222222"
@@ -184,6 +184,7 @@ def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
         for values, shade, name in ((inside, GREY, "held-out rows"), (out, colour(fit), "others")):
             axis.hist(values, edges, density=False, color=shade, alpha=0.6, label=name)
         axis.set(xscale="log", xlabel="epistemic standard deviation")
+        label_logarithmic(axis.xaxis)
         axis.set_title(f"{label(fit.name)}: AUROC {number(auroc(inside, out))}")
     axes[0, 0].set_ylabel("rows")
     axes[0, 0].legend(fontsize=8.5)

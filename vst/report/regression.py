@@ -18,7 +18,17 @@ from vst.experiments.datasets import label as dataset_label
 from vst.experiments.obtain import Obtained
 from vst.paper import MODEL_BY_ID, MODELS, TABLES, label, outcomes, printed
 from vst.report.scores import WHOLE, best, reached, scores_of
-from vst.report.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, styled
+from vst.report.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    label_logarithmic,
+    styled,
+)
 from vst.report.tables import Html, Markdown, MarkdownTable
 
 #: One colour per method, in every figure.
@@ -132,6 +142,7 @@ def times(results: pd.DataFrame) -> Figure:
         axis.plot(values, np.full(len(values), -i), "o", ms=4, alpha=0.5, color=colour, mew=0)
         axis.plot(np.median(values), -i, "|", ms=13, mew=2.4, color=colour)
     axis.set_xscale("log")
+    label_logarithmic(axis.xaxis)
     axis.set_yticks([-i for i in range(len(present))], [m.label for m in present])
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="x", color="#eeeeee")

@@ -1,12 +1,15 @@
 """One look for every figure of the book."""
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
 
 import matplotlib.pyplot as plt
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 STYLE = Path(__file__).with_name("book.mplstyle")
@@ -33,6 +36,34 @@ def styled(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
         return figure
 
     return drawn
+
+
+def label_logarithmic(axis: Axis) -> None:
+    """Give a logarithmic axis that is drawn to its end plain numbers, far enough apart to read."""
+    ticks = round_numbers(*axis.get_view_interval())
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def round_numbers(low: float, high: float, most: int = 5) -> list[float]:
+    """Round numbers between two positive ones, evenly spread over a logarithmic axis.
+
+    Examples
+    --------
+    >>> round_numbers(0.05, 0.35)
+    [0.05, 0.1, 0.2]
+    >>> round_numbers(0.03, 2)
+    [0.03, 0.1, 0.3, 1.0]
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    inside: list[float] = []
+    for digits in ("123456789", "125", "13", "1"):
+        numbers = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        inside = [number for number in numbers if low <= number <= high]
+        if len(inside) <= most:
+            return inside
+    return inside[:: math.ceil(len(inside) / most)]
 
 
 def show_vectors() -> None:

@@ -172,7 +172,7 @@ def setup(settings: Settings, rows: int, repeats: int) -> Markdown:
         f"Every picture has {repeats} {sets} of {rows:,} rows, drawn with different seeds: the "
         "first is shown, all are measured. The soft trees have the same settings in all of them: "
         f"linear leaves, depth {settings.depth}, posterior rank {settings.rank}, "
-        f"$\\beta$ = {settings.beta:g}, a prior of standard deviation {settings.prior_scale:g} and "
+        f"β = {settings.beta:g}, a prior of standard deviation {settings.prior_scale:g} and "
         f"{settings.steps:,} steps; the VSGBM has {settings.n_trees} such trees of one level "
         "fewer. XBART and SGLB have the "
         f"settings from which they are tuned in the other chapters. Each model draws "

@@ -1,0 +1,55 @@
+"""Every page of the built book: complete, linked, and readable in both themes and on a phone."""
+
+from pathlib import Path
+
+import chromium
+import html_pages
+import pytest
+import yaml
+
+from vst.paper import ARTEFACTS
+
+ROOT = Path(__file__).parents[2]
+
+#: Pages that Sphinx adds to the chapters.
+GENERATED = ("genindex", "search")
+
+
+def page_names() -> list[str]:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    groups = [contents, *contents.get("parts", [])]
+    chapters = [entry["file"] for group in groups for entry in group.get("chapters", [])]
+    return [contents["root"], *chapters, *GENERATED]
+
+
+each_page = pytest.mark.parametrize("name", page_names())
+
+
+def test_all_pages_are_known(built_book):
+    pages = {str(path.relative_to(built_book)) for path in html_pages.html_pages(built_book)}
+    assert pages == {f"{name}.html" for name in [*page_names(), "index"]}
+
+
+def test_the_first_page_leads_to_the_introduction(browser, book_url):
+    browser.get(f"{book_url}/index.html")
+    assert "Variational Boosted Soft Trees" in browser.title
+
+
+@each_page
+def test_a_page_is_complete_and_readable(browser, book_url, name):
+    assert chromium.problems(browser, f"{book_url}/{name}.html") == []
+
+
+def test_no_link_is_broken(built_book):
+    for page in html_pages.html_pages(built_book):
+        assert html_pages.broken_links(page, built_book) == [], page.name
+
+
+@each_page
+def test_every_picture_has_alternative_text(built_book, name):
+    assert html_pages.images_without_text(built_book / f"{name}.html") == []
+
+
+@pytest.mark.parametrize("artefact", ARTEFACTS, ids=lambda artefact: artefact.id)
+def test_every_artefact_of_the_paper_is_shown(built_book, artefact):
+    assert html_pages.shows(built_book / "book" / f"{artefact.chapter}.html", artefact)
