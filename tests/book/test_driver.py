@@ -75,6 +75,13 @@ def test_a_book_is_executed_and_built(root, capfd):
     assert not list((root / "_build" / "executed").rglob("*unfinished*"))
 
 
+def test_with_a_repository_pages_link_to_it_and_to_colab(root):
+    assert build(root, "--repository", "https://github.com/someone/book") == 0
+    page = (root / "_build" / "html" / "book" / "second.html").read_text()
+    assert 'href="https://github.com/someone/book"' in page
+    assert "colab.research.google.com/github/someone/book/blob/main/book/second.ipynb" in page
+
+
 def test_only_what_changed_is_executed_again(root, html):
     build(root)
     first, second = starts(root)

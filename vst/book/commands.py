@@ -43,6 +43,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "(the published results stay: see vst run --profile paper)",
     )
     build.add_argument("--jobs", type=int, help="chapters at a time (default: one per core)")
+    build.add_argument(
+        "--repository",
+        default="",
+        metavar="URL",
+        help="address of the sources on GitHub: pages link to it, and chapters open in Colab",
+    )
     _add_root(build)
     build.set_defaults(run=_build)
 
@@ -76,6 +82,7 @@ def _build(options: argparse.Namespace) -> int:
         parameters=[tuple(pair) for pair in options.parameter],
         recompute=options.recompute,
         jobs=options.jobs,
+        repository=options.repository,
     )
     print(f"\nThe book is at {page}")
     return 0

@@ -29,6 +29,7 @@ def build(
     parameters: Sequence[tuple[str, str]] = (),
     recompute: bool = False,
     jobs: int | None = None,
+    repository: str = "",
 ) -> Path:
     """Execute the chapters of the book below ``root`` and build its pages; return the first one.
 
@@ -48,6 +49,9 @@ def build(
         the profile has stored, unless they are the published ones.
     jobs
         Chapters at a time; by default as many as there are cores.
+    repository
+        Address of the sources, where pages then link to; GitHub's also give every chapter a button
+        that opens it in Colab.
     """
     if not (root / "_config.yml").exists():
         raise UserError(
@@ -64,7 +68,7 @@ def build(
         shutil.rmtree(root / "_build" / "results" / profile, ignore_errors=True)
 
     executed = root / "_build" / "executed"
-    copy_sources(root, executed)
+    copy_sources(root, executed, repository)
     surroundings = freshness.of_surroundings(root)
     work = [
         execution
@@ -83,7 +87,7 @@ def build(
     return build_html(executed, root / "_build")
 
 
-def copy_sources(root: Path, executed: Path) -> None:
+def copy_sources(root: Path, executed: Path, repository: str = "") -> None:
     """Bring everything but notebooks up to date beside the executed copies."""
     kept = {path.name for path in (root / "book").glob("*.ipynb")}
     for path in (executed / "book").glob("*"):
@@ -98,6 +102,10 @@ def copy_sources(root: Path, executed: Path) -> None:
     shutil.copy2(root / "_toc.yml", executed)
     config = yaml.safe_load((root / "_config.yml").read_text())
     config["execute"]["execute_notebooks"] = "off"
+    if repository:
+        config["repository"] = {"url": repository, "branch": "main"}
+        config["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
+        config.setdefault("html", {})["use_repository_button"] = True
     (executed / "_config.yml").write_text(yaml.safe_dump(config))
 
 

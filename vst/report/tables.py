@@ -3,6 +3,8 @@
 from base64 import b64encode
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
@@ -45,12 +47,23 @@ class Html:
         return self.text
 
 
-def download(frame: pd.DataFrame, name: str, label: str) -> Html:
-    """A link in the page that saves a table as a CSV file; the file is inside the link."""
-    content = b64encode(frame.to_csv(index=False).encode()).decode()
-    return Html(
-        f'<p><a download="{escape(name)}" href="data:text/csv;base64,{content}">{escape(label)}</a></p>'
-    )
+def download(frame: pd.DataFrame, name: str, label: str, *sources: ModuleType) -> Html:
+    """Links in the page that save a table as a CSV file, and the modules that made the page from it.
+
+    The files are inside the links.
+    """
+    links = [_link(frame.to_csv(index=False), "text/csv", name, label)]
+    for module in sources:
+        path = Path(str(module.__file__))
+        words = f"{module.__name__.replace('.', '/')}.py"
+        links.append(_link(path.read_text(encoding="utf-8"), "text/x-python", path.name, words))
+    made = f"<p>Tables and figures were made by {' and '.join(links[1:])}.</p>" if sources else ""
+    return Html(f"<p>{links[0]}</p>{made}")
+
+
+def _link(content: str, kind: str, name: str, label: str) -> str:
+    encoded = b64encode(content.encode()).decode()
+    return f'<a download="{escape(name)}" href="data:{kind};base64,{encoded}">{escape(label)}</a>'
 
 
 def number(value: float, decimals: int = 3) -> str:

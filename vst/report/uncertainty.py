@@ -1,5 +1,6 @@
 """Figures and tables of the uncertainty chapter."""
 
+import sys
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vst.data.synthetic import Curve
+from vst.experiments import pictures
 from vst.experiments.pictures import Sampled, Settings, flat_rmse, printed_rmse, rmse, size_errors
 from vst.experiments.statements import Statement
 from vst.paper import label
@@ -246,7 +248,7 @@ def downloads(measures: Mapping[str, pd.DataFrame]) -> Html:
     )
     columns = ["picture", *(column for column in frame.columns if column != "picture")]
     text = "The measures of all pictures, one row per data set and model (CSV)"
-    return download(frame[columns], "uncertainty.csv", text)
+    return download(frame[columns], "uncertainty.csv", text, sys.modules[__name__], pictures)
 
 
 def scoreboard(statements: Mapping[str, Sequence[Statement]]) -> Markdown:
