@@ -70,6 +70,20 @@ def test_boosting_tunes_the_number_of_trees_on_the_way(tmp_path, short, monkeypa
         assert as_parameters(text)["n_trees"] in (1, 2, 3)
 
 
+def test_a_fit_is_scored_with_every_value_of_what_needs_no_new_fit(monkeypatch):
+    few = replace(models.PEERS["sglb"].defaults, members=2, n_learners=30)
+    monkeypatch.setitem(models.PEERS, "sglb", replace(models.PEERS["sglb"], defaults=few))
+    [(parameters, objective)] = tuning.evaluate("sglb", "yacht", [{"depth": 3}])
+    data, scores = prepared("yacht"), []
+    for fold in tuning.validation_folds(load_dataset("yacht").n):
+        used, held_out = data.folds.train.rows(fold), data.folds.held_out.rows(fold)
+        peer = replace(few, depth=3, smallest_scale=parameters["smallest_scale"])
+        fitted = peer.fit(data.x_train[used], data.y_train[used], seed=0)
+        scores.append(fitted.log_prob(data.x_train[held_out], data.y_train[held_out]).mean())
+    assert objective == pytest.approx(np.mean(scores))
+    assert parameters["smallest_scale"] in models.ranges("sglb")["smallest_scale"]
+
+
 @pytest.mark.parametrize("model", ["vst-linear", "xgboost-1"])
 def test_nobody_tunes_on_test_data(model, short, monkeypatch, tmp_path):
     """Whatever the test rows hold, and even if they were lost, tuning comes out the same."""

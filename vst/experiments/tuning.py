@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,10 @@ MEMBERS = 3
 #: After the last trial, the best settings of a soft tree are tried with this many times the steps. The
 #: longer training is taken if it gains at least this much on the validation rows, in nats per row.
 LONGER, WORTH = 4, 0.1
+
+#: Settings that are not proposed, since one fit is scored with all their values: the numbers of trees
+#: of a VSGBM up to the largest, and what a fitted peer can change without being fitted again.
+ON_THE_WAY = ("n_trees", "smallest_scale")
 
 #: What a round has in common (depth shapes the program, whitening the data), and its values in the
 #: first rounds, before there is anything to learn from.
@@ -181,7 +186,7 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
     space = {
         name: _distribution(optuna, choice)
         for name, choice in models.ranges(model).items()
-        if name != "n_trees"  # every number of trees up to the largest is evaluated on the way
+        if name not in ON_THE_WAY
     }
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     sampler = optuna.samplers.TPESampler(
@@ -221,7 +226,7 @@ def evaluate(
 ) -> list[tuple[dict[str, Any], float]]:
     """Fit the proposals on validation folds; return each with its objective.
 
-    For a VSGBM the returned settings also hold the best number of trees.
+    The returned settings also hold the best values of those that are scored on the way.
     """
     size = datasets.size(dataset)
     settings = [setting_for(model, size, proposal) for proposal in proposals]
@@ -231,9 +236,15 @@ def evaluate(
     if trees:
         return _evaluate_together(proposals, trees, data, folds)
     peers = [setting for setting in settings if not isinstance(setting, SoftTrees)]
+    after = {
+        name: choice.values  # noqa: PD011
+        for name, choice in models.ranges(model).items()
+        if name in ON_THE_WAY and isinstance(choice, Choices)
+    }
     return [
-        (dict(proposal), _evaluate_peer(peer, data, folds))
+        (dict(proposal) | chosen, objective)
         for proposal, peer in zip(proposals, peers, strict=True)
+        for chosen, objective in [_evaluate_peer(peer, data, folds, after)]
     ]
 
 
@@ -303,15 +314,23 @@ def _evaluate_together(
     return [(chosen, _finite(objective)) for chosen, objective in outcomes]
 
 
-def _evaluate_peer(setting: Peer, data: Prepared, folds: Sequence[int]) -> float:
+def _evaluate_peer(
+    setting: Peer, data: Prepared, folds: Sequence[int], after: dict[str, tuple[Any, ...]]
+) -> tuple[dict[str, Any], float]:
+    """The objective of a peer, with the best values of what can be changed after fitting."""
     if hasattr(setting, "members"):
         setting = replace(setting, members=min(setting.members, MEMBERS))  # type: ignore[type-var]
-    scores = []
-    for fold in folds:
+    choices = [dict(zip(after, values, strict=True)) for values in product(*after.values())]
+    scores = np.empty((len(folds), len(choices)))
+    for i, fold in enumerate(folds):
         used = data.folds.train.rows(fold)
         fitted = setting.fit(data.x_train[used], data.y_train[used], seed=0)
-        scores.append(_validate(fitted, data, fold))
-    return _finite(float(np.mean(scores)))
+        for j, chosen in enumerate(choices):
+            changed = replace(fitted, **chosen) if chosen else fitted  # type: ignore[type-var]
+            scores[i, j] = _validate(changed, data, fold)
+    objectives = [_finite(float(objective)) for objective in scores.mean(axis=0)]
+    best = int(np.argmax(objectives))
+    return choices[best], objectives[best]
 
 
 def _validate(model: Any, data: Prepared, fold: int) -> float:
