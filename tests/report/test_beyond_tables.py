@@ -51,3 +51,5 @@ def test_without_results_the_tables_are_empty(results):
     none = results[:0]
     assert beyond.gains(none, "auroc").empty
     assert np.array(beyond.gain_table(none, "auroc", ["boston"]).frame).size == 0
+    assert beyond.costs(none).frame.empty
+    assert beyond.gain_dots(none, "auroc", ["boston"]).axes

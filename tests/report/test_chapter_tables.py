@@ -85,3 +85,25 @@ def test_a_download_holds_the_table():
 )
 def test_numbers_have_no_negative_zero(value, text):
     assert number(value) == text
+
+
+def test_the_ceiling_is_the_density_of_the_best_normal_for_the_error():
+    results = fits(("vsgbm-linear",), ("wine",)).assign(log_likelihood=-2.0, rmse=1.0)
+    [row] = regression.ceiling_table(results, ["vsgbm-linear"]).frame.to_dict("records")
+    errors = np.array([1.0, -1.0])
+    best = np.mean(-0.5 * np.log(2 * np.pi * np.mean(errors**2)) - 0.5)
+    assert row["most that its error allows"] == number(best)
+    assert row["paper"] == "\N{MINUS SIGN}1.167 ± 0.004"
+
+
+def test_the_conclusion_counts():
+    results = fits(("vst-linear", "vst-plus", "sglb-1"), ("boston", "wine"))
+    for model, value in (("vst-linear", -0.5), ("vst-plus", 9.0), ("sglb-1", -5.0)):
+        at = results["model"] == model
+        results.loc[at, "log_likelihood"] = value + 0.01 * results.loc[at, "fold"]
+    text = regression.conclusion(results).text
+    assert "reaches the paper's log-likelihood on 1 of 2 data sets with linear leaves" in text
+    assert (
+        "of 2 log-likelihoods, 0 are better than the paper's beyond the error bars, and 2" in text
+    )
+    assert "on 2 of 2 data sets, and is the best or on par with it on 2" in text

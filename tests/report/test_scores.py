@@ -3,7 +3,15 @@ import pandas as pd
 import pytest
 
 from vst.paper import printed
-from vst.report.scores import Score, best, compare, reached, score_table, scores_of
+from vst.report.scores import (
+    Score,
+    best,
+    compare,
+    compared,
+    reached,
+    score_table,
+    scores_of,
+)
 
 
 def fits(values, model="vst-linear", dataset="power", column="log_likelihood"):
@@ -83,3 +91,13 @@ def test_the_best_of_all_has_its_equals_beside_it():
     row = best(scores_of(pd.concat(rows), "log_likelihood"), higher_is_better=True).iloc[0]
     assert row["model"] == "bartz"
     assert row["on par"] == ["vst-linear"]
+
+
+def test_scores_are_compared_with_the_papers_of_the_same_data():
+    ours = printed("log_likelihood").query("model == 'vst-linear'").drop(columns="bold")
+    same = compared(ours, "log_likelihood", ["vst-linear"])
+    assert set(same) == {"same"}
+    assert len(same) == 10
+    better = compared(ours.assign(mean=ours["mean"] + 9), "log_likelihood", ["vst-linear"])
+    assert set(better) == {"better"}
+    assert compared(ours.assign(dataset="song_8k"), "log_likelihood", ["vst-linear"]).empty

@@ -132,7 +132,8 @@ def collinearity(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTabl
 def costs(results: pd.DataFrame) -> MarkdownTable:
     """Seconds per fold of each variant, as multiples of the paper's form on the same data."""
     seconds = results.pivot_table(index="dataset", columns="variant", values="seconds")
-    ratio = seconds.div(seconds["paper"], axis=0).median()
+    seconds = seconds.reindex(columns=list(VARIANTS))
+    ratio = seconds.div(seconds["paper"], axis=0).median().dropna()
     rows = [
         {"option": NAMES[name], "time, as a multiple of the paper's form": f"{ratio[name]:.1f}"}
         for name in VARIANTS

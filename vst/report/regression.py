@@ -17,7 +17,7 @@ from vst.experiments import models, tuning
 from vst.experiments.datasets import label as dataset_label
 from vst.experiments.obtain import Obtained
 from vst.paper import MODEL_BY_ID, MODELS, TABLES, label, outcomes, printed
-from vst.report.scores import WHOLE, best, reached, scores_of
+from vst.report.scores import WHOLE, best, compared, reached, scores_of
 from vst.report.style import (
     BLUE,
     GREEN,
@@ -29,7 +29,7 @@ from vst.report.style import (
     label_logarithmic,
     styled,
 )
-from vst.report.tables import Html, Markdown, MarkdownTable
+from vst.report.tables import Html, Markdown, MarkdownTable, number
 
 #: One colour per method, in every figure.
 COLOURS = {
@@ -234,6 +234,72 @@ def reached_table(
             }
         )
     return MarkdownTable(pd.DataFrame(rows))
+
+
+def ceiling_table(results: pd.DataFrame, names: Sequence[str]) -> MarkdownTable:
+    """Where a model with one noise for all rows misses the paper: what its error would allow at most.
+
+    A Normal of one width, the best one for the test rows' errors, has a mean log density of
+    ``-log(RMSE sqrt(2 pi e))``. A score near it leaves only the error to blame.
+    """
+    likelihood, error = scores_of(results, "log_likelihood"), scores_of(results, "rmse")
+    missed = reached(likelihood, "log_likelihood", names)
+    missed = missed[~missed["reached"].astype(bool)]
+    errors = error.set_index(["model", "dataset"])["mean"]
+    paper = printed("rmse").set_index(["model", "dataset"])["mean"]
+    rows = []
+    for place in missed.to_dict("records"):
+        model, dataset = str(place["model"]), str(place["dataset"])
+        ours = float(errors[model, dataset])
+        rows.append(
+            {
+                "model": label(model),
+                "data set": dataset_label(dataset),
+                "log-likelihood": place["ours"],
+                "most that its error allows": number(-np.log(ours * np.sqrt(2 * np.pi * np.e))),
+                "paper": place["paper"],
+                "error": number(ours),
+                "paper's error": number(float(paper[model, WHOLE.get(dataset) or dataset])),
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def conclusion(results: pd.DataFrame) -> Markdown:
+    """What the tables come down to, in sentences whose numbers are counted from them."""
+    scores = scores_of(results, "log_likelihood")
+    lines = []
+    for family, names in {
+        "VST": ("vst-const", "vst-linear"),
+        "VSGBM": ("vsgbm-const", "vsgbm-linear"),
+    }.items():
+        counts = [reached(scores, "log_likelihood", [name])["reached"] for name in names]
+        words = " and ".join(
+            f"{int(count.sum())} of {len(count)} data sets with {kind} leaves"
+            for count, kind in zip(counts, ("constant", "linear"), strict=True)
+            if len(count)
+        )
+        if words:
+            lines.append(f"- **{family}** reaches the paper's log-likelihood on {words}.")
+    peers = ["deep-ensemble", "xbart-1", "sglb-1", "xbart", "sglb"]
+    theirs = compared(scores, "log_likelihood", peers)
+    better, worse = (int((theirs == kind).sum()) for kind in ("better", "worse"))
+    lines.append(
+        f"- **The peers**, tuned and run as their authors would: of {len(theirs)} log-likelihoods, "
+        f"{better} are better than the paper's beyond the error bars, and {worse} are worse."
+    )
+    winners = best(scores, higher_is_better=True)
+    plus = {"vst-plus", "vsgbm-plus"}
+    first = sum(model in plus for model in winners["model"])
+    level = sum(
+        bool(({model} | set(par)) & plus)
+        for model, par in zip(winners["model"], winners["on par"], strict=True)
+    )
+    lines.append(
+        f"- **VST+ or VSGBM+** has the best log-likelihood of all models on {first} of "
+        f"{len(winners)} data sets, and is the best or on par with it on {level}."
+    )
+    return Markdown("\n".join(lines))
 
 
 def winners_table(results: pd.DataFrame, table: str) -> MarkdownTable:

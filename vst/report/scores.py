@@ -119,6 +119,20 @@ def reached(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.DataFra
     return pd.DataFrame(rows, columns=["model", "dataset", "ours", "paper", "reached"])
 
 
+def compared(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.Series:
+    """How each score of some models compares with the printed one of the same data."""
+    higher = bool(TABLES[table].higher_is_better)
+    paper = _by_place(printed(table))
+    return pd.Series(
+        [
+            compare(score, paper[place], higher_is_better=higher)
+            for place, score in _by_place(ours).items()
+            if place[0] in models and place in paper
+        ],
+        dtype=object,
+    )
+
+
 def best(ours: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
     """The best model of each data set, and those whose error bars overlap its."""
     everyone = dict.fromkeys(MODEL_BY_ID, "all")
