@@ -280,9 +280,7 @@ def results(
     store = BanditStore(directory or profile(profile_name).results(EXPERIMENT))
     jobs = work(profile_name, chosen, names, seeds=seeds)
     left = missing(jobs, store)
-    absent = [
-        name for name in chosen if any(j.dataset == name for j in left) and not _is_here(name)
-    ]
+    absent = [name for name in chosen if any(j.dataset == name for j in left) and not is_here(name)]
     if profile_name != "paper" if compute is None else compute:
         if absent and bandits:
             data = ", ".join(environment(name).dataset for name in absent)
@@ -320,7 +318,8 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _is_here(bandit: str) -> bool:
+def is_here(bandit: str) -> bool:
+    """Whether the data of a bandit are on this machine."""
     dataset = environment(bandit).dataset
     return not dataset or find(CATALOGUE[dataset]) is not None
 

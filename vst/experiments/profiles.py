@@ -19,7 +19,7 @@ class Profile:
         Folds per data set.
     datasets
         Data sets where none are named; all that are present if empty.
-    steps, members, n_trees, n_learners
+    steps, members, n_trees, n_learners, burn_in, draws
         Upper limits of the settings that cost time; 0 for no limit.
     ranks
         Ranks of the ablation; the experiment's own if empty.
@@ -32,12 +32,14 @@ class Profile:
     members: int = 0
     n_trees: int = 0
     n_learners: int = 0
+    burn_in: int = 0
+    draws: int = 0
     ranks: tuple[int, ...] = ()
 
     def limited(self, setting: SoftTrees | Peer) -> SoftTrees | Peer:
         """The same model with no more of everything than this profile allows."""
         limits = {}
-        for name in ("steps", "members", "n_trees", "n_learners"):
+        for name in ("steps", "members", "n_trees", "n_learners", "burn_in", "draws"):
             limit = getattr(self, name)
             if limit and hasattr(setting, name):
                 limits[name] = min(getattr(setting, name), limit)
@@ -62,6 +64,8 @@ PROFILES = {
         members=2,
         n_trees=2,
         n_learners=20,
+        burn_in=20,
+        draws=20,
         ranks=(0, 5, FULL_RANK),
     ),
     "quick": Profile(
@@ -71,6 +75,8 @@ PROFILES = {
         members=3,
         n_trees=3,
         n_learners=200,
+        burn_in=100,
+        draws=100,
         ranks=(0, 1, 5, 20, FULL_RANK),
     ),
     "paper": Profile("paper", 10),

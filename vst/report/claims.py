@@ -6,8 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from vst.experiments import bandits
+from vst.data import CATALOGUE
+from vst.experiments import bandits, picture_runs
+from vst.experiments.obtain import rank_results, regression_results
 from vst.experiments.pictures import PROBLEMS
+from vst.experiments.profiles import profile as find_profile
 from vst.paper import ARTEFACT_BY_ID
 from vst.paper.claims import CLAIMS, Claim, Holds, printed_scores
 from vst.paper.inconsistencies import INCONSISTENCIES
@@ -34,6 +37,22 @@ FEW_ROWS = 10_000
 
 #: Instantaneous regret below this share of the random policy's is near zero.
 NEAR_ZERO = 0.05
+
+
+def everything(profile: str = "paper") -> pd.DataFrame:
+    """Every claim, decided by a profile's results; those of ``paper`` are published."""
+    regression, ranks = regression_results(profile), rank_results(profile)
+    played = bandits.results(profile)
+    pictures = picture_runs.obtain(find_profile(profile), compute=profile != "paper")
+    scores = regression_scores(regression.results) | bandit_scores(played.runs)
+    parts = [
+        judged(scores),
+        about_rank(ranks.results),
+        about_instantaneous_regret(played.histories, played.runs),
+        about_time(regression.results, {name: info.rows for name, info in CATALOGUE.items()}),
+        about_pictures(pictures),
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def regression_scores(results: pd.DataFrame) -> dict[str, pd.DataFrame]:
