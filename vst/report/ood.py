@@ -16,10 +16,11 @@ from vst.experiments import datasets, models, regression, tuning
 from vst.experiments.cells import Cell, as_text
 from vst.experiments.detection import Detection, auroc, epistemic_variance
 from vst.experiments.profiles import profile as find_profile
-from vst.paper import MODEL_BY_ID, label
+from vst.paper import MODEL_BY_ID, label, printed
 from vst.report.regression import COLOURS
+from vst.report.scores import WHOLE, scores_of
 from vst.report.style import BLUE, ORANGE, label_logarithmic, styled
-from vst.report.tables import Markdown
+from vst.report.tables import Markdown, MarkdownTable, number
 
 #: Where the OOD rows come from on a machine that has neither *song* nor its part.
 BUNDLED_PARTNER = "naval"
@@ -50,6 +51,45 @@ def example(
         if inside is not None and outside is not None:
             found.append(Detection(name, inside, outside))
     return found
+
+
+def distances(dataset: str) -> dict[str, float] | None:
+    """How well two distances from the mean tell the rows apart, without any model.
+
+    A function that is linear around the data, with independent weights of equal variance, has an
+    epistemic variance that grows with the plain distance; if the weights act on whitened features, with
+    Mahalanobis' distance, which knows how the features go together.
+    """
+    found = {}
+    for name, whiten in (("plain", False), ("Mahalanobis", True)):
+        try:
+            rows = ood_set(regression.prepared(dataset, whiten))
+        except MissingDataError:
+            return None
+        found[name] = auroc(
+            *(np.square(x.astype(float)).sum(axis=1) for x in (rows.x_in, rows.x_out))
+        )
+    return found
+
+
+def distance_table(results: pd.DataFrame, on: Sequence[str]) -> MarkdownTable:
+    """AUROC of distances beside that of soft trees, and the paper's."""
+    ours = scores_of(results, "auroc").set_index(["model", "dataset"])["mean"]
+    paper = printed("ood_auroc").set_index(["model", "dataset"])["mean"]
+    rows = []
+    for dataset in on:
+        found = distances(dataset) if dataset in datasets.here() else None
+        if found is not None:
+            row = {"data set": datasets.label(dataset)}
+            row |= {f"{name} distance": number(value) for name, value in found.items()}
+            for model in ("vst-linear", "vst-plus"):
+                place = (model, dataset)
+                row[label(model)] = number(float(ours[place])) if place in ours.index else ""
+            row["paper's VST (linear)"] = number(
+                float(paper["vst-linear", WHOLE.get(dataset) or dataset])
+            )
+            rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
 
 
 def _fit(dataset: str, name: str, profile: str, fold: int) -> tuple[Fitted, Prepared]:
