@@ -53,3 +53,19 @@ def test_every_picture_has_alternative_text(built_book, name):
 @pytest.mark.parametrize("artefact", ARTEFACTS, ids=lambda artefact: artefact.id)
 def test_every_artefact_of_the_paper_is_shown(built_book, artefact):
     assert html_pages.shows(built_book / "book" / f"{artefact.chapter}.html", artefact)
+
+
+def test_a_table_is_sorted_by_a_click_and_put_back_by_the_third(browser, book_url):
+    browser.get(f"{book_url}/book/regression.html")
+    column = """
+        const [head, ...others] = document.querySelectorAll(".scores table th:nth-child(4)");
+        if (arguments[0]) head.click();
+        const cells = head.closest("table").querySelectorAll("tbody td:nth-child(4)");
+        return [...cells].map((cell) => cell.firstChild.textContent.replace("\u2212", "-"));
+    """
+    printed = browser.execute_script(column, False)
+    numbers = sorted((float(n.split()[0]) for n in printed if n != "\u2013"), reverse=True)
+    for expected in (numbers, numbers[::-1]):
+        found = browser.execute_script(column, True)
+        assert [float(n.split()[0]) for n in found if n != "\u2013"] == expected
+    assert browser.execute_script(column, True) == printed

@@ -13,11 +13,12 @@ from vst.experiments import tuning
 from vst.experiments.datasets import label as dataset_label
 from vst.paper import MODEL_BY_ID, MODELS, label
 from vst.report.regression import COLOURS
-from vst.report.style import styled
+from vst.report.style import label_logarithmic, styled
 from vst.report.tables import MarkdownTable, number
 
-#: One mark per kind of model: one tree, many trees, networks.
-MARKS = {"one tree": "o", "many trees": "s"}
+#: One mark per kind of model: one tree, many trees, networks; crosses for constant leaves.
+MARKS = {"one tree": "o", "many trees": "s", "deep ensemble": "D"}
+CONSTANT_LEAVES = {"vst-const": "X", "vsgbm-const": "P"}
 
 
 def quality(results: pd.DataFrame) -> pd.DataFrame:
@@ -65,10 +66,11 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
         low = floor - 0.15 * (part["score"].max() - floor)
         for row in part.itertuples():
             model = MODEL_BY_ID[str(row.model)]
+            mark = CONSTANT_LEAVES.get(model.id, MARKS[model.group])
             axis.plot(
                 row.seconds,
                 max(row.score, low),
-                MARKS.get(model.group, "D") if row.score >= low else "v",
+                mark if row.score >= low else "v",
                 color=COLOURS[model.family],
                 ms=5,
                 clip_on=False,
@@ -78,6 +80,7 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
         front = part[part["best"]]
         axis.plot(front["seconds"], front["score"], "-", color="#999999", lw=0.9, zorder=0)
         axis.set_xscale("log")
+        label_logarithmic(axis.xaxis)
         axis.set_title(dataset_label(dataset))
         axis.tick_params(labelsize=8)
     for axis in axes[-1]:
