@@ -248,6 +248,7 @@ def results(
     seeds: int | None = None,
     directory: Path | None = None,
     workers: int | None = None,
+    scheduler: str = "",
     compute: bool | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Loaded:
@@ -264,8 +265,8 @@ def results(
         Runs of each agent on each bandit; the profile's number by default.
     directory
         Where the results are; the profile's own place by default.
-    workers
-        Processes.
+    workers, scheduler
+        Processes, or the address of a Dask cluster's scheduler.
     compute
         Whether to compute what is not stored. By default all profiles do but ``paper``, whose results
         are published.
@@ -290,7 +291,7 @@ def results(
             total, number = (sum(job.size for job in some) for some in (jobs, todo))
             announce(f"{total} runs, {number} of them to compute into {store.directory}")
         if todo:
-            runner.run(todo, store, workers=workers)
+            runner.run(todo, store, workers=workers, scheduler=scheduler)
     keys = {cell.key for job in jobs for cell in job.cells}
 
     def stored(part: Store) -> pd.DataFrame:

@@ -80,6 +80,7 @@ def _add_bandits(experiments: argparse._SubParsersAction) -> None:
     parser.add_argument("--agents", type=_names, help="comma-separated (default: all)")
     parser.add_argument("--seeds", type=int, help="runs of each agent (default: the profile's)")
     _choose_profile(parser)
+    _choose_scheduler(parser)
     _choose_place(parser, "directory of the results (default: the profile's own)")
     parser.set_defaults(run=_run_bandits)
 
@@ -96,6 +97,7 @@ def _choose_profile(parser: argparse.ArgumentParser) -> None:
 
 def _choose_amount(parser: argparse.ArgumentParser) -> None:
     _choose_profile(parser)
+    _choose_scheduler(parser)
     parser.add_argument("--folds", type=int, help="folds per data set (default: the profile's)")
     parser.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
     _common(parser, "directory of the results (default: the profile's own)")
@@ -113,6 +115,15 @@ def _common(parser: argparse.ArgumentParser, out_help: str) -> None:
 def _choose_place(parser: argparse.ArgumentParser, out_help: str) -> None:
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     parser.add_argument("--out", type=Path, help=out_help)
+
+
+def _choose_scheduler(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="compute on the workers of a Dask scheduler, such as tcp://10.0.0.1:8786",
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -134,7 +145,7 @@ def _run_regression(options: argparse.Namespace) -> int:
     # One fit is scored in every way: both experiments are columns of the same results.
     store = Store(options.out or chosen.results(regression.EXPERIMENT), regression.COLUMNS)
     jobs = regression.stacks(chosen, on, names, tuned, folds=options.folds, seed=options.seed)
-    results = _compute(jobs, store, options.workers)
+    results = _compute(jobs, store, options)
     scores = {"regression": ["log_likelihood", "rmse"], "ood": ["auroc", "auroc_node"]}
     print(regression.summary(results, scores[options.experiment]).to_string(index=False))
     print("\nWhere the time went, in seconds:")
@@ -158,7 +169,7 @@ def _run_rank(options: argparse.Namespace) -> int:
         folds=options.folds,
         seed=options.seed,
     )
-    results = _compute(jobs, store, options.workers)
+    results = _compute(jobs, store, options)
     scores = ["auroc", "log_likelihood", "elbo"]
     print(
         regression.summary(results, scores, by=["model", "dataset", "rank"]).to_string(index=False)
@@ -176,6 +187,7 @@ def _run_bandits(options: argparse.Namespace) -> int:
         seeds=options.seeds,
         directory=options.out,
         workers=options.workers,
+        scheduler=options.scheduler,
         compute=True,
         announce=print,
     )
@@ -192,7 +204,7 @@ def _run_beyond(options: argparse.Namespace) -> int:
     store = Store(options.out or chosen.results(beyond.EXPERIMENT), beyond.COLUMNS)
     on = _chosen_datasets(options, chosen.datasets)
     jobs = beyond.stacks(chosen, on, folds=options.folds, seed=options.seed)
-    results = _compute(jobs, store, options.workers)
+    results = _compute(jobs, store, options)
     scores = ["log_likelihood", "rmse", "auroc"]
     print(regression.summary(results, scores, by=["dataset", "variant"]).to_string(index=False))
     return 0
@@ -207,14 +219,16 @@ def _run_pictures(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compute(jobs: "Sequence[Stack]", store: "Store", workers: int | None) -> "pd.DataFrame":
+def _compute(
+    jobs: "Sequence[Stack]", store: "Store", options: argparse.Namespace
+) -> "pd.DataFrame":
     """Compute what the store does not have of some jobs, and return all their rows."""
     from vst.experiments import regression, runner
 
     left = regression.missing(jobs, store)
     total, todo = (sum(job.size for job in some) for some in (jobs, left))
     print(f"{total} cells, {total - todo} in {store.directory}, {todo} to compute")
-    runner.run(left, store, workers=workers)
+    runner.run(left, store, workers=options.workers, scheduler=options.scheduler)
     return regression.results_of(jobs, store)
 
 

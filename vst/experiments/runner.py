@@ -1,4 +1,4 @@
-"""Compute what the store does not have, in parallel processes, one core each.
+"""Compute what the store does not have, in parallel processes, one core each, or on a cluster.
 
 A *job* is a group of cells that are computed together. Only this process writes results, as each job
 ends, so that a run that is killed loses the jobs under way and nothing else.
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
+from vst.experiments import cluster
 from vst.experiments.store import Store
 from vst.runtime import available_cores, configure
 
@@ -36,13 +37,17 @@ class Job(Protocol):
         """Do the work."""
 
 
-def run(jobs: Sequence[Job], store: Store, *, workers: int | None = None) -> None:
+def run(
+    jobs: Sequence[Job], store: Store, *, workers: int | None = None, scheduler: str = ""
+) -> None:
     """Compute jobs and append their rows to the store as they end.
 
     Parameters
     ----------
     workers
         Processes; as many as there are cores by default. 0 computes in this process.
+    scheduler
+        Address of a Dask scheduler, on whose workers the jobs are computed instead.
     """
     with tqdm(total=sum(job.size for job in jobs), unit="cell", smoothing=0.05) as bar:
 
@@ -52,6 +57,9 @@ def run(jobs: Sequence[Job], store: Store, *, workers: int | None = None) -> Non
             bar.set_postfix_str(job.label, refresh=False)
             bar.update(job.size)
 
+        if scheduler:
+            cluster.run_on(scheduler, jobs, finish)
+            return
         if workers == 0:
             for job in jobs:
                 finish(job, job.compute())
