@@ -36,3 +36,13 @@ def test_times_are_multiples_of_the_reference(results):
 def test_every_model_is_drawn(results):
     figure = cost.quality_against_time(results, ["boston"])
     assert len(figure.legends[0].get_texts()) == 3
+
+
+def test_more_workers_help_until_the_longest_job_is_left(results, monkeypatch):
+    monkeypatch.setattr(
+        cost.tuning, "tuned_table", lambda: pd.DataFrame({"total_seconds": [3600.0] * 4})
+    )
+    table = cost.estimate_table(results.assign(seconds=1800.0), workers=(1, 2, 100)).frame
+    assert table["tuning, h"].tolist() == ["4.00", "2.00", "1.00"]
+    # Two folds of a soft tree are one job of an hour; six fits of peers are jobs of half an hour.
+    assert table["fitting, h"].tolist() == ["4.00", "2.00", "1.00"]

@@ -43,3 +43,12 @@ def test_without_outside_rows_there_is_nothing_to_compare(monkeypatch):
 
     monkeypatch.setattr(ood, "ood_set", absent)
     assert ood.distances("yacht") is None
+
+
+def test_models_that_reach_the_paper_are_counted_per_data_set():
+    rows = [("vst-linear", "yacht", 0.9), ("sglb", "yacht", 0.1), ("sglb", "boston", 0.99)]
+    results = pd.DataFrame(rows, columns=["model", "dataset", "auroc"]).assign(fold=0)
+    assert ood.reached_by_dataset(results).frame.to_dict("records") == [
+        {"data set": "yacht", "soft trees": "1 of 1", "peers": "0 of 1"},
+        {"data set": "boston", "soft trees": "0 of 0", "peers": "1 of 1"},
+    ]

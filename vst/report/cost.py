@@ -140,3 +140,31 @@ def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> Markdow
             }
         )
     return MarkdownTable(pd.DataFrame(rows))
+
+
+def estimate_table(
+    results: pd.DataFrame, workers: Sequence[int] = (2, 8, 32, 128)
+) -> MarkdownTable:
+    """Hours that the whole protocol would take on more workers like this machine's cores.
+
+    A job is what one worker computes without a break: the folds of a soft tree together, one fold of a
+    peer, all trials of one model on one data set. It cannot take less than its longest.
+    """
+    soft = results["model"].map(tuning.is_soft)
+    fits = results[soft].groupby(["model", "dataset"])["seconds"].sum()
+    jobs = [*fits, *results.loc[~soft, "seconds"]]
+    trials = tuning.tuned_table()["total_seconds"]
+    rows = []
+    for count in workers:
+        hours = [
+            max(sum(part) / count, max(part, default=0.0)) / 3600 for part in (list(trials), jobs)
+        ]
+        rows.append(
+            {
+                "workers": count,
+                "tuning, h": f"{hours[0]:.2f}",
+                "fitting, h": f"{hours[1]:.2f}",
+                "together, h": f"{sum(hours):.2f}",
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
