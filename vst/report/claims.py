@@ -99,7 +99,7 @@ def about_rank(results: pd.DataFrame) -> pd.DataFrame:
     helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
     return _rows(
         claim="OOD detection generally improves with the rank of the posterior",
-        where="section 4.2, figure 3",
+        where="section 5.2, figure 3",
         rule="rank clearly helps in more than half of the configurations and clearly hurts in fewer "
         "than a tenth; partly if it helps more often than it hurts",
         here=f"helps in {helps}, hurts in {hurts} of {len(found)}" if len(found) else "",
@@ -112,7 +112,7 @@ def about_instantaneous_regret(histories: pd.DataFrame, runs: pd.DataFrame) -> p
     share = final_share(histories, runs, "vst", "financial")
     return _rows(
         claim="VST converges to near zero instantaneous regret on the financial bandit",
-        where="section 4.3, figure 4",
+        where="section 5.3, figure 4",
         rule=f"in the last tenth of the steps, below {NEAR_ZERO:.0%} of the random policy's regret",
         here="" if share is None else f"{share:.1%} of the random policy's",
         verdict=_verdict(None if share is None else share < NEAR_ZERO),
@@ -158,7 +158,7 @@ def about_time(results: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
     share = slower / total if total else None
     return _rows(
         claim=f"On data below {FEW_ROWS:,} rows, soft trees are slower than standard decision trees",
-        where="section 5",
+        where="section 6",
         rule="the faster type of leaf takes longer than both XBART and SGLB of its group on every such "
         "data set; partly if on at least half",
         here=", ".join(words),
