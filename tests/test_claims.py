@@ -8,6 +8,7 @@ from vst.paper.claims import (
     comparable_to_random,
     count,
     duel,
+    favourable,
     on_sets,
     printed_scores,
     ranked,
@@ -41,25 +42,45 @@ def scores(**means):
     rows = [
         {"model": model.replace("_", "-"), "dataset": name, "mean": mean, "error": 0.1}
         for model, values in means.items()
-        for name, mean in zip("abcdef", values, strict=False)
+        for name, mean in zip("abcdefghij", values, strict=False)
     ]
     return pd.DataFrame(rows)
 
 
 def test_counts_are_of_data_sets_that_all_have():
-    frame = scores(vst_linear=[1.0, 0.0, 0.5, 9.0], sglb_1=[0.0, 1.0, 0.45])
-    assert count(frame, "log_likelihood", ["vst-linear"], ["sglb-1"]) == Counts(1, 1, 1)
-    assert count(frame, "rmse", ["vst-linear"], ["sglb-1"]) == Counts(1, 1, 1)
+    frame = scores(vst_linear=[1.0, 0.0, 0.5, 1.0, 9.0], sglb_1=[0.0, 1.0, 0.45, 0.0])
+    assert count(frame, "log_likelihood", ["vst-linear"], ["sglb-1"]) == Counts(2, 1, 1)
+    assert count(frame, "rmse", ["vst-linear"], ["sglb-1"]) == Counts(1, 1, 2)
     assert count(frame, "rmse", ["vst-linear"], ["xbart-1"]) is None
+
+
+def test_a_model_that_the_papers_table_has_not_is_no_rival():
+    frame = scores(vst_linear=[1.0], sglb_1=[0.0])
+    with_xgboost = ["sglb-1", "xgboost-1"]
+    assert count(frame, "log_likelihood", ["vst-linear"], with_xgboost) == Counts(1, 0, 0)
+    assert count(frame, "rmse", ["vst-linear"], with_xgboost) is None
 
 
 @pytest.mark.parametrize(
     ("ours", "expected"),
-    [([1.0, 1.0, 1.0], "holds"), ([1.0, 1.0, -1.0], "partly"), ([-1.0, -1.0, 1.0], "fails")],
+    [
+        ([1.0] * 7 + [0.0] + [-1.0] * 2, "holds"),
+        ([1.0] * 6 + [0.0] * 4, "partly"),
+        ([1.0] * 7 + [-1.0] * 3, "partly"),
+        ([1.0] * 4 + [-1.0] * 6, "fails"),
+        ([1.0] * 9, "undecided"),
+    ],
 )
 def test_a_duel_follows_its_rule(ours, expected):
     rule = duel("log_likelihood", ["vst-linear"], ["sglb-1"], better=7, at_least_equal=8)
-    assert rule(scores(vst_linear=ours, sglb_1=[0.0] * 3)).holds == expected
+    assert rule(scores(vst_linear=ours, sglb_1=[0.0] * 10)).holds == expected
+
+
+@pytest.mark.parametrize(("better", "expected"), [(6, "holds"), (5, "partly"), (4, "fails")])
+def test_favourable_is_better_more_often_than_worse(better, expected):
+    rule = favourable("log_likelihood", ["vst-linear"], ["sglb-1"])
+    ours = [1.0] * better + [-1.0] * (10 - better)
+    assert rule(scores(vst_linear=ours, sglb_1=[0.0] * 10)).holds == expected
 
 
 def test_a_claim_on_named_sets_looks_at_these_only():
@@ -80,6 +101,7 @@ def regrets(**means):
     [
         ({"vst": 1.0, "xbart": 2.0, "sglb": 3.0}, ("holds", "mushroom first")),
         ({"vst": 2.0, "xbart": 1.0, "sglb": None}, ("fails", "mushroom second")),
+        ({"vst": 2.0, "sglb": 3.0}, ("undecided", "no regret of both sides")),
         ({"vst": 3.0}, ("undecided", "no regret of both sides")),
     ],
 )
@@ -91,7 +113,7 @@ def test_an_agent_is_compared_with_the_random_policy():
     rule = comparable_to_random(("vst", "xbart"), "mushroom")
     assert rule(regrets(random=10.0, vst=9.0, xbart=8.5)).holds == "holds"
     assert rule(regrets(random=10.0, vst=9.0, xbart=1.0)).holds == "partly"
-    assert rule(regrets(vst=9.0)).holds == "undecided"
+    assert rule(regrets(random=10.0, vst=9.0)) == ("undecided", "so far VST 90% of random")
 
 
 def test_the_papers_bandits_stand_as_it_says():

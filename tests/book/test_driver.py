@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from vst.book import driver
+from vst.book.chapters import Parameter
 from vst.book.execution import record
 from vst.cli import main
 from vst.errors import UserError
@@ -126,6 +127,8 @@ def test_a_chapter_with_parameters_leaves_the_others_as_they_were(root, html):
         (["-p", "depth", "2.5"], "depth takes a value of type int"),
         (["--chapter", "third"], "there are: first, second"),
         (["--profile", "fast"], "there are: smoke, quick, paper"),
+        (["-p", "profile", "quick"], "--profile quick"),
+        (["--jobs", "0"], "at least one chapter at a time"),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_is_executed(root, capsys, options, message):
@@ -149,6 +152,34 @@ def test_a_sphinx_warning_ends_the_build_every_time(root):
     for _ in range(2):
         with pytest.raises(UserError, match="jupyter-book failed"):
             driver.build(root)
+
+
+def test_pages_are_built_again_when_something_changed_or_the_last_build_was_killed(root):
+    build(root)
+    first = root / "_build" / "html" / "index.html"
+    stamp, made = first.with_name(".made_from"), first.stat().st_mtime_ns
+    build(root)
+    assert first.stat().st_mtime_ns == made
+    stamp.unlink()
+    build(root)
+    assert first.stat().st_mtime_ns > made
+    assert stamp.exists()
+
+
+def test_the_page_of_a_chapter_that_is_gone_goes_too(root):
+    build(root)
+    (root / "book" / "second.ipynb").unlink()
+    (root / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/first\nchapters:\n- file: book/execution\n"
+    )
+    assert build(root) == 0
+    pages = {path.stem for path in (root / "_build" / "html" / "book").glob("*.html")}
+    assert pages == {"first", "execution"}
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e-3", 0.001), ("2", 2.0)])
+def test_numbers_are_read_as_numbers(text, value):
+    assert Parameter("scale", "float", "1.0", "").value(text) == value
 
 
 def test_parameters_are_listed(root, capsys):

@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
-from vst.experiments import rank, regression, tuning
+from vst.experiments import picture_runs, rank, regression, tuning
 from vst.experiments.cells import Cell
+from vst.experiments.pictures import PROBLEMS
 from vst.experiments.profiles import FULL_RANK, PROFILES
 from vst.experiments.store import Store
 
@@ -70,3 +71,15 @@ def test_published_cells_are_those_of_the_tuned_settings():
         jobs = regression.stacks(PROFILES["paper"], [dataset], [model], tuned, folds=1)
         expected = jobs[0].cells[0].parameters
         assert (group["parameters"] == expected).any(), (dataset, model)
+
+
+def test_published_statements_are_those_of_todays_rules():
+    """One picture is looked at again: it says the same, by the same rules, with the same verdict."""
+    profile = PROFILES["paper"]
+    [job] = [job for job in picture_runs.jobs(profile) if job.label == "tails"]
+    rows = picture_runs.obtain(profile, compute=False)
+    assert set(rows["picture"]) == set(PROBLEMS)
+    rows = rows[rows["key"] == job.cell.key].sort_values("statement")
+    again = pd.DataFrame(job.compute())
+    for column in ("says", "rule", "checks", "verdict"):
+        assert again[column].tolist() == rows[column].tolist()

@@ -34,7 +34,8 @@ def test_the_text_says_where_an_option_hurts(results):
         "**whitening** is clearly better on 1 of 2 data sets, and clearly worse on 1: yacht" in text
     )
     assert (
-        "**ten posteriors** is clearly better on 0 of 2 data sets, and clearly worse on 0" in text
+        "**several posteriors** is clearly better on 0 of 2 data sets, and clearly worse on 0"
+        in text
     )
 
 

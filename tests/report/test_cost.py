@@ -1,6 +1,7 @@
 import pandas as pd
 import pytest
 
+from vst.errors import UserError
 from vst.report import cost
 
 
@@ -38,11 +39,12 @@ def test_every_model_is_drawn(results):
     assert len(figure.legends[0].get_texts()) == 3
 
 
-def test_more_workers_help_until_the_longest_job_is_left(results, monkeypatch):
-    monkeypatch.setattr(
-        cost.tuning, "tuned_table", lambda: pd.DataFrame({"total_seconds": [3600.0] * 4})
-    )
+def test_more_workers_help_until_the_longest_job_is_left(results):
     table = cost.estimate_table(results.assign(seconds=1800.0), workers=(1, 2, 100)).frame
-    assert table["tuning, h"].tolist() == ["4.00", "2.00", "1.00"]
     # Two folds of a soft tree are one job of an hour; six fits of peers are jobs of half an hour.
-    assert table["fitting, h"].tolist() == ["4.00", "2.00", "1.00"]
+    assert table["hours"].tolist() == ["4.00", "2.00", "1.00"]
+
+
+def test_an_unknown_reference_is_an_error(results):
+    with pytest.raises(UserError, match="no scores of bartz"):
+        cost.ratio_table(results, "bartz")

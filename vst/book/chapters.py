@@ -36,19 +36,26 @@ class Parameter:
         """
         if self.type == "str":
             return text
+        if self.type in ("int", "float"):
+            return self._number(text)
         if self.type == "list" and not text.lstrip().startswith("["):
             text = f"[{text}]"
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError:
             value = text
-        if self.type == "float" and type(value) is int:
-            value = float(value)
         if type(value).__name__ != self.type:
-            raise ParameterError(
-                f"{self.name} takes a value of type {self.type}, got {text}\n{self}"
-            )
+            raise self._error(text)
         return value
+
+    def _number(self, text: str) -> int | float:
+        try:
+            return int(text) if self.type == "int" else float(text)
+        except ValueError:
+            raise self._error(text) from None
+
+    def _error(self, text: str) -> ParameterError:
+        return ParameterError(f"{self.name} takes a value of type {self.type}, got {text}\n{self}")
 
     def __str__(self) -> str:
         return f"  {self.name}: {self.type} = {self.default}  # {self.meaning}"

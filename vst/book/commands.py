@@ -39,8 +39,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     build.add_argument(
         "--recompute",
         action="store_true",
-        help="execute chapters even if nothing has changed, and compute a profile's results anew "
-        "(the published results stay: see vst run --profile paper)",
+        help="execute chapters even if nothing has changed and, if none is named, compute a profile's "
+        "results anew (the published ones stay: see vst run --profile paper)",
     )
     build.add_argument("--jobs", type=int, help="chapters at a time (default: one per core)")
     build.add_argument(

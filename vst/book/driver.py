@@ -45,8 +45,8 @@ def build(
     parameters
         Names and values, for the chapters that have them.
     recompute
-        Execute chapters even if nothing they are made from has changed, and drop the results that
-        the profile has stored, unless they are the published ones.
+        Execute chapters even if nothing they are made from has changed. Unless some are named, also
+        drop the results that the profile has stored; the published ones stay.
     jobs
         Chapters at a time; by default as many as there are cores.
     repository
@@ -58,13 +58,17 @@ def build(
             f"{root} holds no book (no _config.yml): run this in the repository, or name it with --root"
         )
     computes = known_profile(profile).name != "paper"
+    if "profile" in dict(parameters):
+        raise UserError("the profile is an option of its own: --profile quick")
+    if jobs is not None and jobs < 1:
+        raise UserError(f"at least one chapter at a time can be executed, got --jobs {jobs}")
     book = chapters(root)
     chosen = named(book, only)
     values = values_for(chosen, parameters)
     for chapter in chosen:
         if computes and "profile" in chapter.parameters:
             values[chapter.name].setdefault("profile", profile)
-    if recompute and computes:
+    if recompute and computes and not only:
         shutil.rmtree(root / "_build" / "results" / profile, ignore_errors=True)
 
     executed = root / "_build" / "executed"
@@ -141,15 +145,26 @@ def build_html(source: Path, output: Path) -> Path:
     digest = freshness.of_files(source)
     if first.exists() and stamp.exists() and stamp.read_text() == digest:
         return first
+    if not stamp.exists():
+        # The last build failed or was killed: pages that Sphinx had read then would not be read again,
+        # and their warnings would be lost.
+        shutil.rmtree(output / ".doctrees", ignore_errors=True)
+    stamp.unlink(missing_ok=True)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", str(output.parent), "-W", "-n", "--keep-going"]
     command = [str(jupyter_book), "build", str(source), *options]
     environment = os.environ | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment)
     if result.returncode:
-        # Pages that Sphinx has read once are not read again, and their warnings would be lost.
-        shutil.rmtree(output / ".doctrees", ignore_errors=True)
         # Sphinx reports its progress on one stream and what is wrong on the other.
         raise UserError(f"jupyter-book failed:\n{result.stderr or result.stdout}")
+    _drop_pages_without_source(source, output / "html")
     stamp.write_text(digest)
     return first
+
+
+def _drop_pages_without_source(source: Path, pages: Path) -> None:
+    """Remove the pages of chapters that are no longer there."""
+    for page in (pages / "book").glob("*.html"):
+        if not any((source / "book" / f"{page.stem}{kind}").exists() for kind in (".ipynb", ".md")):
+            page.unlink()

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from traitlets.config import Config
 
 from vst.errors import UserError
+from vst.experiments.runner import end_with_parent
 
 #: A cell that takes longer than this is stuck (seconds).
 CELL_TIMEOUT = 4 * 3600
@@ -98,7 +99,9 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
     if not executions:
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(executions)), mp_context=context)
+    pool = ProcessPoolExecutor(
+        min(jobs, len(executions)), mp_context=context, initializer=end_with_parent
+    )
     try:
         waiting = {pool.submit(execution.run): execution for execution in executions}
         with tqdm(total=len(executions), unit="chapter") as bar:

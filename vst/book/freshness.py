@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import vst
+from vst.data.places import cache_directory, named_directory
 
 _PACKAGE = Path(vst.__file__).parent
 
@@ -25,11 +26,11 @@ def of_files(directory: Path, *, without: Iterable[str] = ("__pycache__",)) -> s
 
 def of_surroundings(root: Path) -> str:
     """A digest of what all chapters are made from: package, data and installed versions."""
-    other_data = Path(os.environ.get("VST_DATA", root / "data"))
+    elsewhere = [place for place in (named_directory(), cache_directory()) if place is not None]
     parts = [
         of_files(_PACKAGE),
         of_files(root / "data"),
-        sorted((path.name, path.stat().st_size) for path in other_data.glob("*")),
+        [sorted((p.name, p.stat().st_size) for p in place.glob("*")) for place in elsewhere],
         sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions()),
         os.environ.get("JAX_PLATFORMS", ""),
     ]

@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import pandas as pd
@@ -60,9 +60,16 @@ def machine_rows() -> list[dict[str, str]]:
         "cores": str(available_cores()),
         "system": f"{platform.system()} on {platform.machine()}",
         "Python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
+        **{name: _version(name) for name in PACKAGES},
     }
     return [{"": name, "This book": value} for name, value in facts.items()]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _markdown(rows: Iterable[dict[str, str]]) -> str:

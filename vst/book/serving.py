@@ -11,9 +11,13 @@ def server(pages: Path, port: int = 0) -> ThreadingHTTPServer:
     """A server of a directory of pages; port 0 takes any that is free."""
     if not (pages / "index.html").exists():
         raise UserError(f"there is no book in {pages}: `vst book build` makes one")
-    return ThreadingHTTPServer(
-        ("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(pages))
-    )
+    handler = partial(SimpleHTTPRequestHandler, directory=str(pages))
+    try:
+        return ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        raise UserError(
+            f"port {port} cannot be used ({error.strerror}): name another with --port"
+        ) from None
 
 
 def serve(pages: Path, port: int) -> None:

@@ -37,7 +37,7 @@ def run_on(
         Called in this process with a job and its rows.
     """
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, KilledWorker, as_completed
     except ModuleNotFoundError:
         raise UserError(
             'Dask is not installed: a cluster needs pip install "vst[cluster]"'
@@ -50,7 +50,13 @@ def run_on(
         _require_same_version(client, address)
         waiting = {client.submit(compute, job, pure=False, retries=RETRIES): job for job in jobs}
         for future in as_completed(list(waiting), loop=client.loop):
-            finish(waiting.pop(future), future.result())
+            job = waiting.pop(future)
+            try:
+                finish(job, future.result())
+            except KilledWorker:
+                raise UserError(
+                    f"{job.label} was under way in several workers as they died: they may lack memory"
+                ) from None
 
 
 def compute(job: "Job") -> list[dict[str, Any]]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from vst.data import CATALOGUE
-from vst.data.places import find
 from vst.errors import UserError
 from vst.experiments import beyond, datasets, models, rank, regression, runner, tuning
+from vst.experiments.profiles import Profile
 from vst.experiments.profiles import profile as find_profile
 from vst.experiments.store import Store
 from vst.paper import DATASETS
@@ -60,9 +59,9 @@ def regression_results(
         whose results are published, and would take hours.
     """
     chosen = find_profile(profile)
-    names, on = list(names or models.NAMES), list(on or chosen.datasets or paper_datasets())
-    models.check_names("model", names, models.NAMES)
     compute = chosen.name != "paper" if compute is None else compute
+    names, on = list(names or models.NAMES), _datasets(on, chosen, compute)
+    models.check_names("model", names, models.NAMES)
     if compute:
         datasets.check(on)
     elif any(datasets.as_file(name)[0] for name in on):
@@ -94,8 +93,8 @@ def rank_results(
         Ranks up to full; the profile's where none are named.
     """
     chosen = find_profile(profile)
-    on = list(on or chosen.datasets or paper_datasets())
     compute = chosen.name != "paper" if compute is None else compute
+    on = _datasets(on, chosen, compute)
     if compute:
         datasets.check(on)
     store = Store(chosen.results(rank.EXPERIMENT), rank.COLUMNS)
@@ -123,8 +122,8 @@ def beyond_results(
 ) -> Obtained:
     """Scores of soft trees with each option beyond the paper; parameters as above."""
     chosen = find_profile(profile)
-    on = list(on or chosen.datasets or paper_datasets())
     compute = chosen.name != "paper" if compute is None else compute
+    on = _datasets(on, chosen, compute)
     if compute:
         datasets.check(on)
     store = Store(chosen.results(beyond.EXPERIMENT), beyond.COLUMNS)
@@ -143,7 +142,15 @@ def _obtained(
     return Obtained(results, on, names, sum(job.size for job in jobs) - len(results))
 
 
+def _datasets(on: Sequence[str], chosen: Profile, compute: bool) -> list[str]:
+    """The data sets named, or the profile's, or the paper's; to compute, those that are here."""
+    if on or chosen.datasets:
+        return list(on or chosen.datasets)
+    return [name for name in paper_datasets() if not compute or name in datasets.here()]
+
+
 def paper_datasets() -> list[str]:
-    """The paper's data sets; where *song* is not here, its bundled part under its own name."""
-    whole = find(CATALOGUE["song"]) is not None
+    """The paper's data sets. Where there are no results of *song*, its part under its own name."""
+    published = find_profile("paper").results(regression.EXPERIMENT)
+    whole = (published / "song.csv").exists()
     return ["song_8k" if name == "song" and not whole else name for name in DATASETS]

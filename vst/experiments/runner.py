@@ -93,11 +93,15 @@ def _start(numbers: Any) -> None:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[number % len(cores)]})
     configure(devices=1)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
 
 
-def _end_with_parent() -> None:
-    """A run that is killed takes its workers with it: nobody would write what they compute."""
+def end_with_parent() -> None:
+    """Let this process end when its parent is killed: nobody would write what it computes."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -100,9 +100,13 @@ class Tuning:
         store = Store(self.directory, COLUMNS)
         while (left := self.trials - (~are_longer(done := store.load([self.file]))).sum()) > 0:
             count = min(left, ROUND if is_soft(self.model) else 1)
-            self._try(store, propose(self.model, done, count, seed=self.seed), len(done))
-        if trains_longer(self.model) and len(done) and not are_longer(done).any():
-            self._try(store, [longer(self.model, self.dataset, best_of(done))], len(done))
+            shorter = done[~are_longer(done)]
+            self._try(store, propose(self.model, shorter, count, seed=self.seed), len(done))
+        if trains_longer(self.model) and len(done):
+            wanted = longer(self.model, self.dataset, best_of(done[~are_longer(done)]))
+            tried = [_without_trees(as_parameters(text)) for text in done["parameters"]]
+            if wanted not in tried:
+                self._try(store, [wanted], len(done))
         return []
 
     def _try(self, store: Store, proposals: list[dict[str, Any]], number: int) -> None:
@@ -150,8 +154,11 @@ def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, An
     """The same settings with several times the steps, and any number of trees."""
     setting = setting_for(model, datasets.size(dataset), parameters)
     assert isinstance(setting, SoftTrees)
-    kept = {name: value for name, value in parameters.items() if name != "n_trees"}
-    return {**kept, "steps": LONGER * setting.steps}
+    return _without_trees(parameters) | {"steps": LONGER * setting.steps}
+
+
+def _without_trees(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name != "n_trees"}
 
 
 def are_longer(trials: pd.DataFrame) -> pd.Series:

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from vst.experiments.beyond import VARIANTS, condition_number
+from vst.experiments.datasets import here
 from vst.experiments.datasets import label as dataset_label
 from vst.report.style import BLUE, GREEN, ORANGE, VERMILLION, styled
 from vst.report.tables import Markdown, MarkdownTable, number
@@ -16,14 +17,14 @@ from vst.report.tables import Markdown, MarkdownTable, number
 NAMES = {
     "whiten": "whitening",
     "kl_weight": "KL weight 0.1",
-    "members": "ten posteriors",
+    "members": "several posteriors",
     "all": "all three",
 }
 
 COLOURS = {"whiten": BLUE, "kl_weight": ORANGE, "members": GREEN, "all": VERMILLION}
 
 #: A score, and how the page calls it.
-SCORES = {"log_likelihood": "log-likelihood", "rmse": "error", "auroc": "AUROC"}
+SCORES = {"log_likelihood": "log-likelihood", "auroc": "AUROC"}
 
 
 def gains(results: pd.DataFrame, score: str) -> pd.DataFrame:
@@ -113,7 +114,7 @@ def collinearity(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTabl
     rows = [
         (condition_number(name), dataset_label(name), float(found[name]))
         for name in datasets
-        if name in found.index
+        if name in found.index and name in here()
     ]
     return MarkdownTable(
         pd.DataFrame(

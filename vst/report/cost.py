@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
+from vst.errors import UserError
 from vst.experiments import tuning
 from vst.experiments.datasets import label as dataset_label
 from vst.paper import MODEL_BY_ID, MODELS, label
@@ -78,7 +79,9 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
                 mfc=COLOURS[model.family] if row.best else "none",
             )
         front = part[part["best"]]
-        axis.plot(front["seconds"], front["score"], "-", color="#999999", lw=0.9, zorder=0)
+        axis.plot(
+            front["seconds"], front["score"].clip(lower=low), "-", color="#999999", lw=0.9, zorder=0
+        )
         axis.set_xscale("log")
         label_logarithmic(axis.xaxis)
         axis.set_title(dataset_label(dataset))
@@ -120,6 +123,8 @@ def front_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
 def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> MarkdownTable:
     """Each model's time as a multiple of one model's on the same data, and how often it is better."""
     found = quality(results)
+    if reference not in set(found["model"]):
+        raise UserError(f"there are no scores of {reference}: name a reference among the models")
     wide = found.pivot_table(index="dataset", columns="model", values=["seconds", "score"])
     spent = tuning.tuned_table().groupby("model")["total_seconds"].sum() / 60
     rows = []
@@ -143,28 +148,19 @@ def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> Markdow
 
 
 def estimate_table(
-    results: pd.DataFrame, workers: Sequence[int] = (2, 8, 32, 128)
+    results: pd.DataFrame, workers: Sequence[int] = (1, 2, 8, 32, 128)
 ) -> MarkdownTable:
-    """Hours that the whole protocol would take on more workers like this machine's cores.
+    """Least hours that all fits would take on more workers like this machine's cores.
 
-    A job is what one worker computes without a break: the folds of a soft tree together, one fold of a
-    peer, all trials of one model on one data set. It cannot take less than its longest.
+    A job is what one worker computes without a break: the folds of a soft tree together, or one fold
+    of a peer. All of them cannot take less than the longest.
     """
-    soft = results["model"].map(tuning.is_soft)
-    fits = results[soft].groupby(["model", "dataset"])["seconds"].sum()
-    jobs = [*fits, *results.loc[~soft, "seconds"]]
-    trials = tuning.tuned_table()["total_seconds"]
-    rows = []
-    for count in workers:
-        hours = [
-            max(sum(part) / count, max(part, default=0.0)) / 3600 for part in (list(trials), jobs)
-        ]
-        rows.append(
-            {
-                "workers": count,
-                "tuning, h": f"{hours[0]:.2f}",
-                "fitting, h": f"{hours[1]:.2f}",
-                "together, h": f"{sum(hours):.2f}",
-            }
-        )
+    soft = results["model"].map(tuning.is_soft).astype(bool)
+    stacks = results[soft].groupby(["model", "dataset"])["seconds"].sum()
+    jobs = np.array([*stacks, *results.loc[~soft, "seconds"]])
+    rows = [
+        {"workers": count, "hours": f"{max(jobs.sum() / count, jobs.max()) / 3600:.2f}"}
+        for count in workers
+        if len(jobs)
+    ]
     return MarkdownTable(pd.DataFrame(rows))
