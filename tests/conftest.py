@@ -38,3 +38,7 @@ def rng(seed):
 def float64():
     with jax.enable_x64(True):
         yield
+
+
+#: Files of fixtures hold no doctests, and there are several of this name.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
