@@ -135,15 +135,14 @@ class SoftTree(nnx.Module):
         """Route each row and evaluate every leaf (eq. 6 to 13 of the paper)."""
         shape = self.shape
         z = self.affine[...] @ _with_bias(x).T
-        log_probs = leaf_log_probs(self.beta[...] * z[: shape.n_nodes], shape.depth)
         if shape.leaves == "linear":
-            outputs = z[shape.n_nodes :]
+            # The gradient of a split joins finished parts; that of slices adds up padded ones, slowly.
+            logits, outputs = jnp.split(z, [shape.n_nodes])
         else:
-            outputs = jnp.broadcast_to(
-                self.constants[...][: shape.n_leaf_outputs, None],
-                (shape.n_leaf_outputs, x.shape[0]),
-            )
-        means, raw_scales = outputs[: shape.n_leaves], outputs[shape.n_leaves :]
+            constants = self.constants[...][: shape.n_leaf_outputs, None]
+            logits, outputs = z, jnp.broadcast_to(constants, (len(constants), len(x)))
+        means, raw_scales = jnp.split(outputs, [shape.n_leaves])
+        log_probs = leaf_log_probs(self.beta[...] * logits, shape.depth)
         if shape.noise == "leaf":
             return LeafOutputs(log_probs, means, _positive(raw_scales))
         return LeafOutputs(log_probs, means, jnp.broadcast_to(self.noise_scale, means.shape))
