@@ -17,9 +17,8 @@ book: .venv/installed ## execute the chapters and build the book's HTML
 serve: book ## build the book and show it at a local address
 	$(BIN)/vst book serve
 
-bench: .venv/installed ## measure speed, as ratios within one run
-	$(BIN)/python -m benchmarks.training
-	$(BIN)/python -m benchmarks.prediction
+bench: .venv/installed ## measure speed and memory, as ratios within one run
+	$(BIN)/python -m benchmarks
 
 lint: .venv/installed ## check style and types
 	$(BIN)/ruff check .

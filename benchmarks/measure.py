@@ -1,53 +1,108 @@
 """What the benchmarks share: timing, the machine's description, and the table of results."""
 
 import platform
+import resource
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import pandas as pd
 
 import vst
+from vst.data.places import bundled_directory
 from vst.runtime import available_cores
 
-RESULTS = Path(__file__).with_name("results.csv")
+RESULTS = bundled_directory() / "benchmarks" / "results.csv"
+
+ROOT = Path(__file__).parents[1]
+
+MICRO = 1e6
 
 
-def best_seconds(*functions: Callable[[], object], rounds: int = 8) -> list[float]:
-    """Shortest wall time of each call, after one that warms up, which compiles what it needs.
+class Row(NamedTuple):
+    """A line of a report; a target is ``<=`` or ``>=`` and a number, or empty."""
+
+    measure: str
+    value: float
+    unit: str
+    target: str = ""
+
+
+class Timing(NamedTuple):
+    """Wall times of one function."""
+
+    seconds: float  #: shortest of several calls
+    compile: float  #: what the first call took beyond that
+
+
+def timings(*functions: Callable[[], object], rounds: int = 8) -> list[Timing]:
+    """Time each call, after a first one, which compiles what it needs.
 
     The functions take turns, so that a machine that is busy for a while slows all of them alike.
     """
-    for function in functions:
-        jax.block_until_ready(function())
-    best = [float("inf")] * len(functions)
+    first = [_seconds(function) for function in functions]
+    best = first
     for _ in range(rounds):
-        for i, function in enumerate(functions):
-            start = time.perf_counter()
-            jax.block_until_ready(function())
-            best[i] = min(best[i], time.perf_counter() - start)
-    return best
+        best = [min(old, _seconds(f)) for old, f in zip(best, functions, strict=True)]
+    return [Timing(b, max(f - b, 0.0)) for f, b in zip(first, best, strict=True)]
 
 
-def report(benchmark: str, rows: list[tuple[str, float, str, str]]) -> None:
-    """Print (what, value, unit, target) rows, and keep them with today's date and this machine."""
-    frame = pd.DataFrame(rows, columns=["measure", "value", "unit", "target"])
-    frame["holds"] = [
-        _holds(value, target) for value, target in zip(frame.value, frame.target, strict=True)
-    ]
+def _seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    jax.block_until_ready(function())
+    return time.perf_counter() - start
+
+
+def in_new_process(module: str, *arguments: object, timeout: float | None = None) -> str:
+    """Run a module of the benchmarks on its own, and return the last line that it prints."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    result = subprocess.run(
+        command, cwd=ROOT, timeout=timeout, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return result.stdout.strip().splitlines()[-1]
+
+
+def peak_memory() -> int:
+    """Most bytes of memory that this process has had so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def report(benchmark: str, rows: Iterable[Row]) -> None:
+    """Print a benchmark's rows, and keep them with today's date and this machine.
+
+    An earlier run of the same day on the same machine is replaced; older ones are history.
+    """
+    frame = pd.DataFrame(rows, columns=Row._fields)
+    frame["holds"] = [_holds(v, t) for v, t in zip(frame.value, frame.target, strict=True)]
     print(f"\n{benchmark} ({machine()})")
-    print(frame.to_string(index=False, float_format=lambda v: f"{v:.3g}"))
-    frame.insert(0, "benchmark", benchmark)
-    frame.insert(0, "machine", machine())
-    frame.insert(0, "date", date.today().isoformat())
+    print(frame.to_string(index=False, float_format=lambda v: f"{v:.3g}"), flush=True)
+    run = {"date": date.today().isoformat(), "machine": machine(), "benchmark": benchmark}
+    for i, (name, value) in enumerate(run.items()):
+        frame.insert(i, name, value)
     frame["value"] = frame["value"].map(lambda v: float(f"{v:.4g}"))
     if RESULTS.exists():
         older = pd.read_csv(RESULTS, keep_default_na=False)
-        same = (older.benchmark == benchmark) & (older.machine == machine())
+        same = (older[list(run)] == pd.Series(run)).all(axis=1)
         frame = pd.concat([older[~same], frame])
+    RESULTS.parent.mkdir(exist_ok=True)
     frame.to_csv(RESULTS, index=False)
+
+
+def verdict() -> None:
+    """Print which targets today's runs on this machine reach."""
+    frame = pd.read_csv(RESULTS, keep_default_na=False)
+    today = frame[(frame.machine == machine()) & (frame.date == date.today().isoformat())]
+    targets = today[today.target != ""]
+    print(f"\n{(targets.holds == 'yes').sum()} of {len(targets)} targets hold")
+    for row in targets.itertuples():
+        mark = "holds" if row.holds == "yes" else "FAILS"
+        print(f"  {mark}  {row.benchmark}: {row.measure} {row.value:.3g} {row.unit} ({row.target})")
 
 
 def machine() -> str:

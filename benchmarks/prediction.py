@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import vst
-from benchmarks.measure import best_seconds, report
+from benchmarks.measure import Row, report, timings
 from vst.predictive import PredictiveDistribution, TreeDraws
 from vst.tree import SoftTree, TreeShape
 
@@ -28,21 +28,24 @@ def main() -> None:
     def predicted() -> PredictiveDistribution:
         return PredictiveDistribution(draws, x)
 
-    passes, moments, density, interval = best_seconds(
-        lambda: [forward(theta, on_device) for theta in separate],
-        lambda: predicted().std,
-        lambda: predicted().log_prob(y),
-        lambda: predicted().interval(0.9),
+    passes, moments, density, interval = (
+        timing.seconds
+        for timing in timings(
+            lambda: [forward(theta, on_device) for theta in separate],
+            lambda: predicted().std,
+            lambda: predicted().log_prob(y),
+            lambda: predicted().interval(0.9),
+        )
     )
     report(
         "prediction",
         [
-            ("100 forward passes on 10,000 rows", passes, "s", ""),
-            ("mean, std and their parts", moments, "s", ""),
-            ("log density", density, "s", ""),
-            ("90 % interval", interval, "s", ""),
-            ("moments over forward passes", moments / passes, "x", "<=3"),
-            ("log density over forward passes", density / passes, "x", "<=3"),
+            Row("100 forward passes on 10,000 rows", passes, "s"),
+            Row("mean, std and their parts", moments, "s"),
+            Row("log density", density, "s"),
+            Row("90 % interval", interval, "s"),
+            Row("moments over forward passes", moments / passes, "x", "<=3"),
+            Row("log density over forward passes", density / passes, "x", "<=3"),
         ],
     )
 

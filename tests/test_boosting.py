@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import invgamma, kstest
 
 from vst import inference
-from vst.boosting import _draw_one as draw_one
+from vst.boosting import _means as tree_means
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.inference import Hyperparameters, Program, fit
 from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
@@ -69,11 +69,11 @@ def test_residuals_are_those_of_a_fresh_draw_of_all_trees_so_far(rng, seed, monk
         return fit(*arguments, **options)
 
     def recorded_draw(*arguments):
-        drawn.append(np.asarray(draw_one(*arguments)))
+        drawn.append(np.asarray(tree_means(*arguments)))
         return jnp.asarray(drawn[-1])
 
     monkeypatch.setattr("vst.boosting.fit", recorded_fit)
-    monkeypatch.setattr("vst.boosting._draw_one", recorded_draw)
+    monkeypatch.setattr("vst.boosting._means", recorded_draw)
     program, fits = boosted(jax.random.key(seed), x, y, n_trees=3, replicas=2, steps=300)
     first, again, second = drawn[0], drawn[1], drawn[2]
     np.testing.assert_array_equal(seen[0], np.stack([y, y]))

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import vst
-from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor
+from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
 
@@ -294,6 +294,27 @@ def test_the_units_of_a_table_do_not_matter(unit, rng):
     mean, std = scaled.predict(x * unit, return_std=True)
     np.testing.assert_allclose(mean / unit, plain, rtol=1e-3, atol=1e-4)
     assert np.isfinite(std).all()
+
+
+@both
+def test_a_memory_mapped_table_is_read_in_blocks(model, rng, tmp_path, monkeypatch):
+    x, y = matrix(rng)
+    expected = clone(model).fit(x, y).predict(x)
+    mapped = np.memmap(tmp_path / "x", x.dtype, "w+", shape=x.shape)
+    mapped[:] = x
+    mapped.flush()
+    monkeypatch.setattr(arrays, "BLOCK_ROWS", 16)
+    read = np.memmap(tmp_path / "x", x.dtype, "r", shape=x.shape)
+    fitted = clone(model).fit(read, y)
+    np.testing.assert_allclose(fitted.predict(read), expected, rtol=0.01, atol=0.05)
+
+
+def test_single_precision_is_taken_as_it_is(rng):
+    x, y = matrix(rng)
+    x = x.astype(np.float32)
+    np.testing.assert_array_equal(
+        clone(VST).fit(x, y).predict(x), clone(VST).fit(x.astype(float), y).predict(x)
+    )
 
 
 def test_what_is_constant_up_to_rounding_is_constant(rng):

@@ -5,6 +5,7 @@ import pytest
 from jax.test_util import check_grads
 
 from vst import inference
+from vst.arrays import empty_aligned
 from vst.inference import Hyperparameters, Program, elbo, fit
 from vst.posterior import LowRankGaussian
 from vst.rows import Rows
@@ -243,3 +244,20 @@ def test_progress_is_shown_on_request(rng, key, capsys):
     assert capsys.readouterr().err == ""
     trained(jax.random.key(1), x, y, Rows.all(100), progress="VST")
     assert "60/60" in capsys.readouterr().err
+
+
+def test_inputs_are_not_copied(rng, key, monkeypatch):
+    """Neither for one device nor for another of the same host."""
+    x, y = data(rng)
+    aligned = empty_aligned(x.shape)
+    aligned[:] = x
+    places = []
+
+    def spy(state, keys, start, stop, total, x, *rest, **options):
+        places.extend(shard.data.unsafe_buffer_pointer() for shard in x.addressable_shards)
+        return train(state, keys, start, stop, total, x, *rest, **options)
+
+    train = inference._train
+    monkeypatch.setattr(inference, "_train", spy)
+    trained(key, aligned, y, Rows.all(len(x), 4), steps=1)
+    assert set(places) == {aligned.ctypes.data}

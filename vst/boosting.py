@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vst.arrays import AnyArray
+from vst.arrays import AnyArray, row_blocks
 from vst.inference import Fit, Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
@@ -81,8 +81,7 @@ def fit_ensemble(
     list of Fit
         One per tree; each holds the posteriors of all replicas.
     """
-    x = jnp.asarray(x)
-    y = jnp.broadcast_to(jnp.asarray(y, x.dtype), (len(rows.counts), len(x)))
+    y = jnp.broadcast_to(jnp.asarray(y, jnp.result_type(x)), (len(rows.counts), len(x)))
     residual, fits = y, []
     keys = key if key.ndim else jax.random.split(key, len(y))
     for tree in range(n_trees):
@@ -102,28 +101,36 @@ def _draw_sum(
     shape: TreeShape,
     beta: float | Float[Array, "*replicas"],
     fits: list[Fit],
-    x: Float[Array, "n d"],
+    x: Float[AnyArray, "n d"],
 ) -> Float[Array, "replicas n"]:
     """Sum of one draw of each tree so far, for every replica."""
-    total = jnp.zeros((), x.dtype)
+    total = jnp.zeros((), jnp.result_type(x))
     for tree, fitted in enumerate(fits):
-        total += _draw_one(_fold_in(keys, tree), shape, beta, fitted.posteriors, x)
+        thetas = _sample(_fold_in(keys, tree), fitted.posteriors)
+        means = [_means(shape, thetas, beta, block) for block in row_blocks(x)]
+        total += jnp.concatenate(means, axis=1)
     return total
 
 
+@jax.jit
+@jax.vmap
+def _sample(key: PRNGKeyArray, posterior: LowRankGaussian) -> Float[Array, " p"]:
+    return posterior.sample(key, 1)[0]
+
+
 @partial(jax.jit, static_argnames="shape")
-def _draw_one(
-    keys: PRNGKeyArray,
+def _means(
     shape: TreeShape,
+    thetas: Float[Array, "replicas p"],
     beta: float | Float[Array, "*replicas"],
-    posteriors: LowRankGaussian,
     x: Float[Array, "n d"],
 ) -> Float[Array, "replicas n"]:
+    """Each replica's tree, evaluated at all rows."""
 
-    def one(key: PRNGKeyArray, posterior: LowRankGaussian, beta: Array) -> Float[Array, " n"]:
-        return SoftTree(shape, posterior.sample(key, 1)[0], beta).mean(x)
+    def one(theta: Float[Array, " p"], beta: Float[Array, ""]) -> Float[Array, " n"]:
+        return SoftTree(shape, theta, beta).mean(x)
 
-    return jax.vmap(one)(keys, posteriors, jnp.broadcast_to(beta, len(keys)))
+    return jax.vmap(one)(thetas, jnp.broadcast_to(beta, len(thetas)))
 
 
 def stack_trees(fits: list[Fit]) -> LowRankGaussian:
@@ -157,9 +164,17 @@ def draw_ensemble(
     thetas = draw_parameters(tree_key, trees, n_draws)
     inverse_temperature = jnp.asarray(beta, thetas.dtype)
     draws = EnsembleDraws(thetas, jnp.zeros(n_draws), inverse_temperature, shape)
-    residual_sum = np.sum(np.square(y - map_rows(mean_functions, draws, x)), axis=1)
+    squares = [
+        np.sum(np.square(targets - map_rows(mean_functions, draws, inputs)), axis=1)
+        for inputs, targets in zip(row_blocks(x), row_blocks(y), strict=True)
+    ]
     variance = draw_noise_variance(
-        noise_key, residual_sum, len(y), prior_sigma_alpha, prior_sigma_beta, noise_update
+        noise_key,
+        np.sum(squares, axis=0),
+        len(y),
+        prior_sigma_alpha,
+        prior_sigma_beta,
+        noise_update,
     )
     return replace(draws, noise_scale=jnp.sqrt(variance).astype(thetas.dtype))
 

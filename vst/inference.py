@@ -166,10 +166,11 @@ def fit(
     def each(value: Array) -> Array:
         return jax.device_put(jnp.asarray(value)[fill], NamedSharding(mesh, EACH))
 
-    def shared(value: Array) -> Array:
+    def shared(value: AnyArray) -> Array:
         return jax.device_put(value, NamedSharding(mesh, SHARED))
 
-    x = jnp.asarray(x)
+    # Straight from NumPy, the inputs are not copied, not even for a second device of the host.
+    x = shared(x)
     y = jnp.asarray(y, x.dtype)
     init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
@@ -177,7 +178,7 @@ def fit(
     state = jax.tree.map(each, start_state(initial))
     keys = each(train_keys)
     hyper = jax.tree.map(lambda a: each(jnp.broadcast_to(jnp.asarray(a, x.dtype), replicas)), hyper)
-    data = shared(x), each(y) if y.ndim == 2 else shared(y), jax.tree.map(each, rows)
+    data = x, each(y) if y.ndim == 2 else shared(y), jax.tree.map(each, rows)
 
     trace = np.empty((replicas, steps))
     with tqdm(total=steps, desc=progress, disable=progress is None, unit="step") as bar:

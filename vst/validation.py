@@ -11,9 +11,13 @@ from jaxtyping import Float
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from vst.arrays import row_blocks
 from vst.data.preparation import Standardiser, TableEncoder, location_and_scale
 
 Table = pd.DataFrame | Float[np.ndarray, "n d"]
+
+#: Precisions in which a table is taken as it is; others are converted to the first.
+PRECISIONS = [np.float64, np.float32]
 
 #: Inputs further out than this, in standard deviations, overflow float32 on their way through a model.
 FARTHEST = 1e9
@@ -45,7 +49,7 @@ def check_training_data(
 ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"], TableEncoder | None]:
     """Numbers to fit on, and the encoder that made them from a DataFrame."""
     rules = {
-        "dtype": np.float64,
+        "dtype": PRECISIONS,
         "ensure_all_finite": False,
         "ensure_min_samples": 2,
         "y_numeric": True,
@@ -79,10 +83,16 @@ def check_new_data(
             f"DataFrame with the columns {', '.join(map(str, encoder.columns))}"
         )
     else:
-        x = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        x = validate_data(estimator, X, reset=False, dtype=PRECISIONS, ensure_all_finite=False)
     names = encoder.feature_names if encoder else [str(i) for i in range(x.shape[1])]
     _require_finite(x, names)
-    far = np.abs((x - standardiser.mean) / standardiser.scale).max(axis=0)
+    far = np.max(
+        [
+            np.abs((block - standardiser.mean) / standardiser.scale).max(0)
+            for block in row_blocks(x)
+        ],
+        axis=0,
+    )
     if (far > FARTHEST).any():
         column = int(np.argmax(far))
         raise ValueError(
@@ -131,10 +141,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _require_finite(x: Float[np.ndarray, "n d"], names: list[str]) -> None:
-    bad = ~np.isfinite(x)
+    bad = np.sum([(~np.isfinite(block)).sum(axis=0) for block in row_blocks(x)], axis=0)
     if bad.any():
-        column = int(np.argmax(bad.any(axis=0)))
+        column = int(np.argmax(bad > 0))
         raise ValueError(
-            f"X holds NaN or inf in column {names[column]!r}, in {int(bad[:, column].sum())} of "
+            f"X holds NaN or inf in column {names[column]!r}, in {bad[column]} of "
             f"{len(x)} rows: drop them, or fill them in (sklearn.impute.SimpleImputer)"
         )

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vst.data import DataError, load_dataset, load_table, prepare, split_rows
+from vst import arrays
+from vst.data import (
+    DataError,
+    load_dataset,
+    load_table,
+    prepare,
+    split_rows,
+)
 from vst.data.preparation import Standardiser, TableEncoder
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -119,3 +126,14 @@ def test_what_cannot_be_prepared_is_refused():
         prepare(load_table(frame, target="y"))
     with pytest.raises(DataError, match="nothing to predict"):
         prepare(load_table(pd.DataFrame({"a": np.arange(20), "y": [1.0] * 20}), target="y"))
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_blocks_of_rows_change_nothing(monkeypatch, whiten):
+    x = np.random.default_rng(0).normal(3, [1e-3, 1, 1e6], size=(100, 3)).astype(np.float32)
+    whole = Standardiser.fit(x, whiten=whiten)
+    monkeypatch.setattr(arrays, "BLOCK_ROWS", 7)
+    blocks = Standardiser.fit(x, whiten=whiten)
+    np.testing.assert_allclose(blocks.mean, x.mean(axis=0, dtype=float), rtol=1e-12)
+    np.testing.assert_allclose(blocks.scale, x.std(axis=0, dtype=float), rtol=1e-12)
+    np.testing.assert_allclose(blocks(x), whole(x), rtol=1e-5, atol=1e-6)

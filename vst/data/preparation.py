@@ -1,13 +1,15 @@
 """From a table to the numbers a model is fitted on: one-hot columns, then standardised features."""
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+
+from vst.arrays import empty_aligned, row_blocks
 
 #: Directions with less than this share of the largest variance are rounding noise, and dropped.
 WHITENING_TOLERANCE = 1e-8
@@ -72,20 +74,23 @@ class Standardiser(NamedTuple):
     @classmethod
     def fit(cls, x: Float[np.ndarray, "n d"], *, whiten: bool = False) -> "Standardiser":
         """Learn the map from training rows."""
-        x = np.asarray(x, float)
         mean, scale = location_and_scale(x)
         if not whiten:
             return cls(mean, scale)
-        z = (x - mean) / scale
-        variances, directions = np.linalg.eigh(z.T @ z / len(z))
+        scaled = ((block - mean) / scale for block in row_blocks(x))
+        products = np.sum([z.T @ z for z in scaled], axis=0)
+        variances, directions = np.linalg.eigh(products / len(x))
         kept = variances > WHITENING_TOLERANCE * variances.max(initial=0)
         stretch = np.where(kept, 1 / np.sqrt(np.where(kept, variances, 1)), 0)
         return cls(mean, scale, directions * stretch)
 
     def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """Apply the map; the result is float32, the models' precision."""
-        z = (np.asarray(x, float) - self.mean) / self.scale
-        return (z if self.rotation is None else z @ self.rotation).astype(np.float32)
+        result = empty_aligned(np.shape(x))
+        for block, part in zip(row_blocks(x), row_blocks(result), strict=True):
+            z = (block - self.mean) / self.scale
+            part[:] = z if self.rotation is None else z @ self.rotation
+        return result
 
 
 def location_and_scale(
@@ -93,12 +98,23 @@ def location_and_scale(
 ) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
     """Mean and standard deviation of each column; what is constant up to rounding has scale 1."""
     # In units of the largest value, neither overflows nor underflows.
-    unit = np.abs(x).max(axis=0)
+    least, most = (
+        np.asarray(extreme.reduce([extreme.reduce(block) for block in row_blocks(x)]), float)
+        for extreme in (np.minimum, np.maximum)
+    )
+    unit = np.maximum(np.abs(least), np.abs(most))
     unit = np.where(unit > 0, unit, 1.0)
-    shares = x / unit
-    constant = np.ptp(shares, axis=0) <= 10 * np.finfo(float).eps
-    mean = np.where(constant, x[0], shares.mean(axis=0) * unit)
-    return mean, np.where(constant, 1.0, shares.std(axis=0) * unit)
+    constant = most / unit - least / unit <= 10 * np.finfo(float).eps
+    share = _mean(block / unit for block in row_blocks(x))
+    variance = _mean(np.square(block / unit - share) for block in row_blocks(x))
+    mean = np.where(constant, x[0], share * unit)
+    return mean, np.where(constant, 1.0, np.sqrt(variance) * unit)
+
+
+def _mean(blocks: Iterable[Float[np.ndarray, "m ..."]]) -> Float[np.ndarray, "..."]:
+    """Mean over the rows of all blocks."""
+    sums, counts = zip(*((block.sum(axis=0), len(block)) for block in blocks), strict=True)
+    return np.sum(sums, axis=0) / sum(counts)
 
 
 def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:

@@ -1,0 +1,207 @@
+"""Every model on every bundled data set, with its tuned settings: time, memory and log-likelihood.
+
+The time is that of the paper's ten folds on all cores. The folds of a soft tree are one program that
+uses every core; of the peers, as many folds as there are cores run side by side, each in a process of
+its own with one thread, and stand for the ten. What a process would take longer than LIMIT seconds for
+is stopped, and its time is a lower bound. Rows are written as they come; those of today and of this
+machine are not measured again.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+import vst
+from benchmarks.measure import RESULTS, Row, in_new_process, machine, peak_memory, report
+from vst.baselines import Fitted, NoDensityError
+from vst.data import Prepared
+from vst.experiments import datasets
+from vst.experiments.models import settings as settings_of
+from vst.experiments.regression import prepared, setting_for
+from vst.experiments.soft_trees import SoftTrees, fit_stack
+from vst.experiments.tuning import is_soft, tuned_settings
+from vst.inference import CHUNK
+from vst.runtime import available_cores
+
+TABLE = RESULTS.with_name("models.csv")
+COLUMNS = (
+    "date", "machine", "dataset", "model", "part", "compile_seconds", "fit_seconds",
+    "predict_seconds", "peak_mb", "log_likelihood", "stopped",
+)  # fmt: skip
+
+DATASETS = (
+    "boston", "yacht", "energy", "concrete", "wine", "kin8nm", "power", "naval", "protein",
+)  # fmt: skip
+MODELS = ("vst-linear", "vsgbm-linear", "xbart", "sglb", "ngboost", "bartz", "deep-ensemble")
+OURS, BOOSTED = MODELS[:2]
+
+FOLDS = 10
+LIMIT = 150
+
+#: Shorter trainings of a VST, as divisors of its steps: when does it reach the best peer?
+PARTS = (1, 2, 4, 8)
+
+
+def measure_soft(dataset: str, model: str, part: int) -> dict[str, Any]:
+    """Fit the ten folds of a soft tree in this process, with a part of the tuned steps."""
+    vst.configure()
+    setting = setting_for(model, datasets.size(dataset), tuned_settings().get((dataset, model), {}))
+    assert isinstance(setting, SoftTrees)
+    setting = replace(setting, steps=setting.steps // part)
+    data = prepared(dataset, bool(setting.whiten))
+
+    def run(setting: SoftTrees) -> tuple[float, float, list[float]]:
+        start = time.perf_counter()
+        stack = fit_stack([setting] * FOLDS, data, range(FOLDS), [0] * FOLDS)
+        fitted = [stack.model(i) for i in range(FOLDS)]
+        middle = time.perf_counter()
+        scores = [log_likelihood(model, data) for model in fitted]
+        return middle - start, time.perf_counter() - middle, scores
+
+    brief = replace(setting, steps=CHUNK, n_trees=min(setting.n_trees, 1))
+    compiling = sum(run(brief)[:2]) - sum(run(brief)[:2])
+    fit_seconds, predict_seconds, scores = run(setting)
+    same_folds = scores[: available_cores()]
+    return _row(max(compiling, 0.0), fit_seconds, predict_seconds, float(np.mean(same_folds)))
+
+
+def measure_peer(dataset: str, model: str, fold: int) -> dict[str, Any]:
+    """Fit one fold of a peer in this process."""
+    vst.configure(devices=1)
+    setting = settings_of(model, tuned_settings().get((dataset, model), {}))
+    data = prepared(dataset)
+    used = data.folds.train.rows(fold)
+    x, y = data.x_train[used], data.y_train[used]
+    compiling = 0.0
+    if model == "deep-ensemble":
+        start = time.perf_counter()
+        log_likelihood(replace(setting, steps=1).fit(x, y, seed=0), data)
+        compiling = time.perf_counter() - start
+    start = time.perf_counter()
+    fitted = setting.fit(x, y, seed=0)
+    middle = time.perf_counter()
+    score = log_likelihood(fitted, data)
+    return _row(compiling, middle - start, time.perf_counter() - middle, score)
+
+
+def log_likelihood(model: Fitted, data: Prepared) -> float:
+    try:
+        return float(np.mean(model.log_prob(data.x_test, data.y_test)))
+    except NoDensityError:
+        return float("nan")
+
+
+def _row(compiling: float, fit: float, predict: float, score: float) -> dict[str, Any]:
+    return {
+        "compile_seconds": compiling,
+        "fit_seconds": fit,
+        "predict_seconds": predict,
+        "peak_mb": peak_memory() / 1e6,
+        "log_likelihood": score,
+    }
+
+
+def measure(dataset: str, model: str, part: int) -> dict[str, Any]:
+    """Time for the ten folds on all cores, from processes of their own."""
+    cores = available_cores()
+    numbers: Sequence[int] = [part] if is_soft(model) else range(cores)
+
+    def child(number: int) -> dict[str, Any]:
+        limit = None if is_soft(model) else LIMIT
+        try:
+            return json.loads(
+                in_new_process("benchmarks.models", dataset, model, number, timeout=limit)
+            )
+        except subprocess.TimeoutExpired:
+            return {"fit_seconds": LIMIT, "stopped": 1}
+
+    with ThreadPoolExecutor(len(numbers)) as pool:
+        found = pd.DataFrame(pool.map(child, numbers)).reindex(columns=COLUMNS[5:])
+    row = found.mean().to_dict()
+    row["stopped"] = int(found["stopped"].notna().any())
+    if not is_soft(model):
+        for column in ("fit_seconds", "predict_seconds"):
+            row[column] *= FOLDS / cores
+    return row
+
+
+def wanted(on: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    for dataset in on:
+        for model in names:
+            for part in PARTS if model == OURS else PARTS[:1]:
+                yield dataset, model, part
+
+
+def measure_all(on: Sequence[str] = DATASETS, names: Sequence[str] = MODELS) -> pd.DataFrame:
+    """Measure what is not yet in the table, and return today's rows of this machine."""
+    run = {"date": date.today().isoformat(), "machine": machine()}
+    done = set(map(tuple, _today(run)[["dataset", "model", "part"]].values))
+    todo = [job for job in wanted(on, names) if job not in done]
+    with tqdm(todo, unit="measurement", disable=not todo) as bar:
+        for dataset, model, part in bar:
+            bar.set_postfix_str(f"{dataset} {model}")
+            row = run | {"dataset": dataset, "model": model, "part": part}
+            row |= measure(dataset, model, part)
+            frame = pd.DataFrame([row], columns=COLUMNS).round(4)
+            frame.to_csv(TABLE, mode="a", header=not TABLE.exists(), index=False)
+    return _today(run)
+
+
+def _today(run: dict[str, str]) -> pd.DataFrame:
+    if not TABLE.exists():
+        return pd.DataFrame(columns=COLUMNS)
+    table = pd.read_csv(TABLE)
+    return table[(table[list(run)] == pd.Series(run)).all(axis=1)]
+
+
+def summary(table: pd.DataFrame) -> Iterator[Row]:
+    """What the targets ask for: who is faster than whom, and at what log-likelihood."""
+    whole = table[table["part"] == 1]
+    seconds = whole.pivot_table(index="dataset", columns="model", values="fit_seconds")
+    scores = whole.pivot_table(index="dataset", columns="model", values="log_likelihood")
+    for peer in (name for name in MODELS[2:] if name in seconds):
+        both = seconds[[OURS, peer]].dropna().index
+        ratio = seconds.loc[both, peer] / seconds.loc[both, OURS]
+        target = {"xbart": 0.5, "sglb": 1, "ngboost": 1, "bartz": 1}.get(peer)
+        yield Row(f"time of {peer} over {OURS}, median", ratio.median(), "x")
+        yield Row(
+            f"{OURS} faster than {peer}, share of {len(both)} data sets",
+            (ratio > 1).mean(),
+            "",
+            "" if target is None else f">={target}",
+        )
+        compared = scores.loc[both, [OURS, peer]].dropna()
+        yield Row(
+            f"{OURS} at least as good as {peer}, share of {len(compared)} data sets",
+            (compared[OURS] >= compared[peer]).mean(),
+            "",
+            f">={6 / 9:.3g}",
+        )
+    if BOOSTED in seconds:
+        slower = (seconds[BOOSTED] / seconds[OURS]).dropna()
+        yield Row(f"time of {BOOSTED} over {OURS}, median", slower.median(), "x", "<=5")
+        yield Row(f"time of {BOOSTED} over {OURS}, most", slower.max(), "x", "<=5")
+
+
+def main() -> None:
+    report("models", summary(measure_all()))
+
+
+def child() -> None:
+    dataset, model, number = sys.argv[1:]
+    measured = measure_soft if is_soft(model) else measure_peer
+    print(json.dumps(measured(dataset, model, int(number))))
+
+
+if __name__ == "__main__":
+    child() if len(sys.argv) > 1 else main()

@@ -1,0 +1,109 @@
+"""How the cost of a training step grows with rows, features, depth, rank, replicas and trees.
+
+All but one of them are as in the benchmark of training; programs are compiled afresh, and the time of
+compilation is told apart.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import vst
+from benchmarks.measure import MICRO, Row, Timing, report, timings
+from benchmarks.training import FOLDS, PROGRAM, ROWS, table, training
+from vst.boosting import fit_ensemble
+from vst.inference import Hyperparameters, Program
+from vst.posterior import LowRankGaussian
+from vst.rows import Rows
+from vst.tree import TreeShape
+
+STEPS = 250
+
+MANY_ROWS = (1_000, 10_000, 100_000, 1_000_000)
+FEATURES = (4, 13, 50, 100, 200, 500)
+DEPTHS = (1, 2, 3, 4, 5, 6)
+RANKS = (0, 5, 10, 20, 40, 80)
+REPLICAS = (1, 2, 5, 10, 20, 50, 100)
+TREES = (1, 2, 5, 10)
+
+
+def of_shape(shape: TreeShape, rank: int = PROGRAM.rank) -> Callable[[], object]:
+    return training(program=replace(PROGRAM, shape=shape, rank=rank), steps=STEPS)
+
+
+def boosting(trees: int) -> Callable[[], object]:
+    """Some steps of each tree of an ensemble, and the draws between them."""
+    shape = replace(PROGRAM.shape, noise="shared")
+    program = Program(shape, PROGRAM.rank, PROGRAM.batch_size)
+    (x, y), rows = table(ROWS), Rows.all(ROWS, FOLDS)
+
+    def run() -> list[LowRankGaussian]:
+        key, hyper = jax.random.key(0), Hyperparameters()
+        fits = fit_ensemble(key, program, hyper, x, y, rows, n_trees=trees, steps=STEPS)
+        return [fitted.posteriors for fitted in fits]
+
+    return run
+
+
+def measured(runs: Mapping[int, Callable[[], object]]) -> dict[int, Timing]:
+    return dict(zip(runs, timings(*runs.values(), rounds=5), strict=True))
+
+
+def rows_of(
+    what: str, found: Mapping[int, Timing], unit: str, counts: Mapping[int, int] | int
+) -> tuple[list[Row], np.ndarray]:
+    """The report's rows, and microseconds per unit of work."""
+    work = [counts if isinstance(counts, int) else counts[size] for size in found]
+    costs = np.array([MICRO * t.seconds / w for t, w in zip(found.values(), work, strict=True)])
+    lines = [Row(f"{size} {what}", c, unit) for size, c in zip(found, costs, strict=True)]
+    lines += [Row(f"{size} {what}, compilation", t.compile, "s") for size, t in found.items()]
+    return lines, costs
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as empty:
+        vst.configure(cache=Path(empty))
+        _report_all()
+
+
+def _report_all() -> None:
+    alone = {n: training(n, 1, steps=STEPS) for n in MANY_ROWS}
+    lines, cost = rows_of("rows", measured(alone), "us per step", STEPS)
+    report(
+        "rows", [*lines, Row("a million rows over a thousand", cost[-1] / cost[0], "x", "<=1.2")]
+    )
+
+    each = "us per fold and step"
+    by_features = {d: of_shape(replace(PROGRAM.shape, in_features=d)) for d in FEATURES}
+    lines, cost = rows_of("features", measured(by_features), each, STEPS * FOLDS)
+    report("features", [*lines, Row("500 features over 50", cost[-1] / cost[2], "x")])
+
+    by_depth = {depth: of_shape(replace(PROGRAM.shape, depth=depth)) for depth in DEPTHS}
+    lines, cost = rows_of("levels", measured(by_depth), each, STEPS * FOLDS)
+    report("depth", [*lines, Row("a level more, from 5 to 6", cost[-1] / cost[-2], "x")])
+
+    by_rank = {rank: of_shape(PROGRAM.shape, rank) for rank in RANKS}
+    lines, cost = rows_of("columns", measured(by_rank), each, STEPS * FOLDS)
+    slopes = np.diff(cost) / np.diff(RANKS)
+    bend = Row(
+        "a column more, from 40 to 80 over from 10 to 20", slopes[-1] / slopes[2], "x", "<=1.5"
+    )
+    report("rank", [*lines, bend])
+
+    replicas = {count: training(replicas=count, steps=STEPS) for count in REPLICAS}
+    work = {count: STEPS * count for count in REPLICAS}
+    lines, cost = rows_of("replicas", measured(replicas), "us per replica and step", work)
+    report("replicas", [*lines, Row("one alone over each of a hundred", cost[0] / cost[-1], "x")])
+
+    by_trees = {count: boosting(count) for count in TREES}
+    work = {count: STEPS * FOLDS * count for count in TREES}
+    lines, cost = rows_of("trees", measured(by_trees), "us per fold, tree and step", work)
+    report("trees", [*lines, Row("each of ten over one alone", cost[-1] / cost[0], "x", "<=1.2")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The benchmarks' table: what is kept of earlier runs, and what holds."""
+
+import pandas as pd
+import pytest
+
+from benchmarks import measure, models
+from benchmarks.measure import Row
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "RESULTS", tmp_path / "benchmarks" / "results.csv")
+    return measure.RESULTS
+
+
+def test_a_report_says_what_holds(results, capsys):
+    measure.report(
+        "speed", [Row("slow", 2.0, "x", "<=1"), Row("fast", 2.0, "x", ">=1"), Row("", 1, "s")]
+    )
+    assert pd.read_csv(results, keep_default_na=False)["holds"].tolist() == ["NO", "yes", ""]
+    measure.verdict()
+    assert "1 of 2 targets hold" in capsys.readouterr().out
+
+
+def test_a_run_replaces_that_of_the_same_day_and_keeps_older_ones(results):
+    measure.report("speed", [Row("first", 1.0, "s")])
+    old = pd.read_csv(results).assign(date="2020-01-01")
+    old.to_csv(results, index=False)
+    for value in (2.0, 3.0):
+        measure.report("speed", [Row("first", value, "s")])
+    measure.report("size", [Row("first", 4.0, "MB")])
+    assert pd.read_csv(results)["value"].tolist() == [1.0, 3.0, 4.0]
+
+
+def test_a_function_is_timed_apart_from_its_first_call():
+    calls = []
+    (timing,) = measure.timings(lambda: calls.append(0), rounds=3)
+    assert len(calls) == 4
+    assert 0 <= timing.seconds <= timing.seconds + timing.compile
+
+
+def test_the_summary_of_models_counts_data_sets():
+    rows = [
+        {"dataset": d, "model": m, "part": 1, "fit_seconds": s, "log_likelihood": score}
+        for d, m, s, score in [
+            ("a", "vst-linear", 1.0, 0.5), ("a", "sglb", 3.0, 0.4), ("a", "vsgbm-linear", 4.0, 0.0),
+            ("b", "vst-linear", 2.0, 0.5), ("b", "sglb", 1.0, 0.6), ("b", "vsgbm-linear", 4.0, 0.0),
+        ]
+    ]  # fmt: skip
+    found = {row.measure: row.value for row in models.summary(pd.DataFrame(rows))}
+    assert found["time of sglb over vst-linear, median"] == 1.75
+    assert found["vst-linear faster than sglb, share of 2 data sets"] == 0.5
+    assert found["vst-linear at least as good as sglb, share of 2 data sets"] == 0.5
+    assert found["time of vsgbm-linear over vst-linear, most"] == 4.0
+
+
+def test_a_process_that_takes_too_long_is_a_lower_bound(monkeypatch):
+    monkeypatch.setattr(models, "LIMIT", 0.01)
+    row = models.measure("yacht", "xbart", 1)
+    assert row["stopped"] == 1
+    assert row["fit_seconds"] == pytest.approx(0.01 * models.FOLDS / models.available_cores())
