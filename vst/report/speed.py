@@ -71,7 +71,8 @@ def by_size(results: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     rows = rows.assign(size=pd.to_numeric(found[0]), compiling=found[1].notna())
     rows = rows.dropna(subset="size")
     wide = rows.pivot_table(index="size", columns="compiling", values="value")
-    return wide.rename(columns={False: "cost", True: "compilation"})
+    wide = wide.rename(columns={False: "cost", True: "compilation"})
+    return wide.reindex(columns=["cost", "compilation"])
 
 
 @styled
