@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import vst
 from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays
+from vst.validation import check_training_data
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
 
@@ -305,6 +306,9 @@ def test_a_memory_mapped_table_is_read_in_blocks(model, rng, tmp_path, monkeypat
     mapped.flush()
     monkeypatch.setattr(arrays, "BLOCK_ROWS", 16)
     read = np.memmap(tmp_path / "x", x.dtype, "r", shape=x.shape)
+    taken, _, _ = check_training_data(clone(model), read, y)
+    assert np.shares_memory(taken, read)
+    assert max(map(len, arrays.row_blocks(taken))) == 16
     fitted = clone(model).fit(read, y)
     np.testing.assert_allclose(fitted.predict(read), expected, rtol=0.01, atol=0.05)
 
@@ -312,6 +316,7 @@ def test_a_memory_mapped_table_is_read_in_blocks(model, rng, tmp_path, monkeypat
 def test_single_precision_is_taken_as_it_is(rng):
     x, y = matrix(rng)
     x = x.astype(np.float32)
+    assert np.shares_memory(check_training_data(clone(VST), x, y)[0], x)
     np.testing.assert_array_equal(
         clone(VST).fit(x, y).predict(x), clone(VST).fit(x.astype(float), y).predict(x)
     )

@@ -82,14 +82,16 @@ def fit_ensemble(
         One per tree; each holds the posteriors of all replicas.
     """
     y = jnp.broadcast_to(jnp.asarray(y, jnp.result_type(x)), (len(rows.counts), len(x)))
-    residual, fits = y, []
+    residual = y
+    fits: list[Fit] = []
     keys = key if key.ndim else jax.random.split(key, len(y))
     for tree in range(n_trees):
         label = progress and f"{progress} tree {tree + 1}/{n_trees}"
         tree_keys = _fold_in(keys, 2 * tree)
+        if fits:
+            draw_keys = _fold_in(keys, 2 * tree - 1)
+            residual = y - _draw_sum(draw_keys, program.shape, hyper.beta, fits, x)
         fits.append(fit(tree_keys, program, hyper, x, residual, rows, steps=steps, progress=label))
-        draw_keys = _fold_in(keys, 2 * tree + 1)
-        residual = y - _draw_sum(draw_keys, program.shape, hyper.beta, fits, x)
     return fits
 
 
@@ -104,12 +106,10 @@ def _draw_sum(
     x: Float[AnyArray, "n d"],
 ) -> Float[Array, "replicas n"]:
     """Sum of one draw of each tree so far, for every replica."""
-    total = jnp.zeros((), jnp.result_type(x))
-    for tree, fitted in enumerate(fits):
-        thetas = _sample(_fold_in(keys, tree), fitted.posteriors)
-        means = [_means(shape, thetas, beta, block) for block in row_blocks(x)]
-        total += jnp.concatenate(means, axis=1)
-    return total
+    draws = [_sample(_fold_in(keys, tree), fitted.posteriors) for tree, fitted in enumerate(fits)]
+    blocks = map(jnp.asarray, row_blocks(x))
+    sums = [sum(_means(shape, thetas, beta, block) for thetas in draws) for block in blocks]
+    return jnp.concatenate(sums, axis=1)
 
 
 @jax.jit

@@ -31,6 +31,10 @@ CHUNK = 250
 #: fifth of the time.
 NOISE_BLOCK = 10
 
+#: Up to so many rows, the remainder of 32 random bits favours none of them by more than one part in
+#: 4000, and half of randint's bits are enough.
+FEW_ROWS = 2**20
+
 #: Where training starts: small random weights, so that gates begin soft and leaves alike, with little
 #: uncertainty. Wider starts (tried: 1 and 2 for the weights) end in poorer optima.
 INITIAL_MEAN = 0.3
@@ -332,9 +336,10 @@ def _minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "
     m = rows.indices.shape[0]
     if m <= batch_size:
         return jnp.broadcast_to(rows.indices, (NOISE_BLOCK, m))
-    # The remainder favours no row by more than one part in 2^32 / m, and takes half of randint's bits.
-    draws = jax.random.bits(key, (NOISE_BLOCK, batch_size)) % rows.counts.astype(jnp.uint32)
-    return rows.indices[draws]
+    shape = (NOISE_BLOCK, batch_size)
+    if m > FEW_ROWS:
+        return rows.indices[jax.random.randint(key, shape, 0, rows.counts)]
+    return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
 
 
 def _padding_weights(rows: Rows, batch_size: int) -> Float[Array, " b"] | None:

@@ -35,14 +35,14 @@ def directory() -> Path:
 
 
 def latest(name: str = "results.csv") -> pd.DataFrame:
-    """The last run of each benchmark; of the models, all rows of the last machine."""
+    """The last run of each benchmark, and of each model, on the machine that was last used."""
     path = directory() / name
     if not path.exists():
         return pd.DataFrame()
     table = pd.read_csv(path, keep_default_na=name != "results.csv")
+    table = table[table["machine"] == table["machine"].iloc[-1]]
     if "benchmark" in table:
         return table[table["date"] == table.groupby("benchmark")["date"].transform("max")]
-    table = table[table["machine"] == table["machine"].iloc[-1]]
     return table.drop_duplicates(["dataset", "model", "part"], keep="last")
 
 
@@ -110,6 +110,7 @@ def models_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
     whole = models[models["part"] == 1]
     seconds = whole.pivot_table(index="dataset", columns="model", values="fit_seconds")
     stopped = whole.pivot_table(index="dataset", columns="model", values="stopped")
+    tuned = whole.pivot_table(index="dataset", columns="model", values="tuned")
     names = [name for name in whole["model"].unique() if name != OURS]
     rows = []
     for dataset in (name for name in datasets if name in seconds.index):
@@ -118,16 +119,19 @@ def models_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
         for name in names:
             ratio = float(seconds[name][dataset]) / mine
             bound = "> " if stopped[name][dataset] else ""
-            row[label(name)] = "" if pd.isna(ratio) else f"{bound}{ratio:.2g} x"
+            text = "" if pd.isna(ratio) else f"{bound}{ratio:.2g} x"
+            row[label(name)] = text if tuned[name][dataset] or not text else f"({text})"
         rows.append(row)
     return MarkdownTable(pd.DataFrame(rows))
 
 
 def memory_table(models: pd.DataFrame) -> MarkdownTable:
-    """Peak memory and time of prediction of each model, over data sets."""
+    """Peak memory and time of prediction of each model, over the data sets that all have finished."""
     if models.empty:
         return MarkdownTable(pd.DataFrame())
-    groups = models[models["part"] == 1].groupby("model", sort=False)
+    whole = models[models["part"] == 1]
+    finished = whole.groupby("dataset")["stopped"].max() == 0
+    groups = whole[whole["dataset"].map(finished)].groupby("model", sort=False)
     found = groups.agg(
         memory=("peak_mb", "max"),
         predict=("predict_seconds", "median"),
@@ -137,23 +141,23 @@ def memory_table(models: pd.DataFrame) -> MarkdownTable:
         pd.DataFrame(
             {
                 "model": [label(name) for name in found.index],
-                "peak memory of a process, most, MB": [f"{v:.0f}" for v in found["memory"]],
+                "peak memory of a process, MB": [f"{v:.0f}" for v in found["memory"]],
                 "predictions for ten folds, median, s": [f"{v:.2g}" for v in found["predict"]],
-                "compilation, most, s": [f"{v:.0f}" if v > 0 else "" for v in found["compile"]],
+                "compilation, s": [f"{v:.0f}" if v > 0 else "" for v in found["compile"]],
             }
         )
     )
 
 
 def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """How long the reference takes until it is as good as the best peer, on the same folds."""
+    """How long the reference takes until it is as good as the best peer that finished its folds."""
     if models.empty:
         return MarkdownTable(pd.DataFrame())
     rows = []
     for dataset in datasets:
         found = models[models["dataset"] == dataset].dropna(subset="log_likelihood")
         ours = found[found["model"] == OURS].sort_values("fit_seconds")
-        peers = found[~found["model"].isin([OURS, "vsgbm-linear"])]
+        peers = found[~found["model"].isin([OURS, "vsgbm-linear"]) & (found["tuned"] == 1)]
         if ours.empty or peers.empty:
             continue
         best = peers.sort_values("log_likelihood").iloc[-1]
@@ -173,8 +177,9 @@ def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTab
 
 
 def history_table() -> MarkdownTable:
-    """The measures with targets, run by run: the latest to the right."""
+    """The ratios with targets on the machine that was last used: the latest run to the right."""
     table = pd.read_csv(directory() / "results.csv", keep_default_na=False)
+    table = table[table["machine"] == table["machine"].iloc[-1]]
     chosen = table[(table["target"] != "") & (table["unit"] == "x")]
     wide = chosen.pivot_table(
         index=["benchmark", "measure"], columns="date", values="value", sort=False
