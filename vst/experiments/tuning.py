@@ -145,9 +145,9 @@ def is_soft(model: str) -> bool:
 
 
 def trains_longer(model: str) -> bool:
-    """Whether a model's best settings are tried with more steps: a mixture would take too long."""
+    """Whether a model's best settings are tried with more steps: boosted mixtures take too long."""
     setting = models.defaults(model)
-    return isinstance(setting, SoftTrees) and setting.members == 1
+    return isinstance(setting, SoftTrees) and not (setting.n_trees and setting.members > 1)
 
 
 def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, Any]:
