@@ -35,7 +35,7 @@ def gates(model: Soft, X: Table) -> list[Gates]:
     X
         The table whose rows are routed.
     """
-    x = check_new_data(model, X, model.encoder_, model.standardiser_)
+    x = check_new_data(model, X, model.encoder_, model.standardiser_)[:]
     means = model.stacked_posteriors_.mean
     thetas = means.reshape(-1, means.shape[-1])
     leaf_shares, leaf_means = map(np.asarray, _route(model.shape_, thetas, model.beta_, x))

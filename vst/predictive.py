@@ -8,7 +8,7 @@ draws, everything here is exact: nothing is estimated by sampling again.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,9 @@ BLOCK_COMPONENTS = 2**19
 
 #: Small tables are padded to this many rows, so that they all share one compiled program.
 SMALLEST_BLOCK = 256
+
+#: Blocks that wait for the devices, or are under way, while the next is prepared.
+AHEAD = 16
 
 #: Halvings of the quantile's bracket: past float32's resolution.
 BISECTIONS = 40
@@ -64,6 +67,18 @@ class Draws(Protocol):
 
     def mixture(self, x: Float[Array, "n d"]) -> Mixture:
         """The distribution of the target under each draw."""
+
+
+class Inputs(Protocol):
+    """Prepared inputs: an array, or what gives arrays of some of its rows."""
+
+    @property
+    def dtype(self) -> Any:
+        """Their precision."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
 
 
 @partial(jax.tree_util.register_dataclass)
@@ -132,9 +147,7 @@ class PredictiveDistribution:
         The target is ``shift + scale * standardised target``.
     """
 
-    def __init__(
-        self, draws: Draws, x: Float[np.ndarray, "n d"], shift: float = 0.0, scale: float = 1.0
-    ):
+    def __init__(self, draws: Draws, x: Inputs, shift: float = 0.0, scale: float = 1.0):
         self._draws, self._x = draws, x
         self._shift, self._scale = float(shift), float(scale)
 
@@ -227,7 +240,7 @@ class PredictiveDistribution:
 def map_rows(
     function: Callable,
     draws: Draws,
-    x: Float[AnyArray, "n d"],
+    x: Inputs,
     *columns: AnyArray,
     at_once: int | None = None,
 ) -> np.ndarray:
@@ -239,16 +252,19 @@ def map_rows(
     n, at_once = len(x), at_once or draws.n_draws
     most = _power_of_two_below(BLOCK_COMPONENTS // (at_once * draws.n_components))
     size = min(most, max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
-    # Blocks go to the devices in turn, which work at the same time: results are fetched at the end.
+    # Blocks go to the devices in turn, which work at the same time, some blocks ahead of the results
+    # that are fetched: not all, whose inputs would fill the memory.
     devices = jax.local_devices()[: -(-n // size)]
     copies = [jax.device_put(draws, device) for device in devices]
-    blocks = []
+    blocks: list[AnyArray] = []
     for i, start in enumerate(range(0, n, size)):
         # Reading past the end repeats the last row: the last block is as large as the others.
         rows = np.minimum(np.arange(start, start + size), n - 1)
         device = i % len(devices)
         block = jax.device_put(tuple(a[rows] for a in (x, *columns)), devices[device])
         blocks.append(function(copies[device], *block))
+        if i >= AHEAD:
+            blocks[i - AHEAD] = np.asarray(blocks[i - AHEAD])
     values = np.concatenate([np.asarray(block) for block in blocks], axis=-1)
     return values[..., :n].astype(float)
 

@@ -16,7 +16,7 @@ from vst.arrays import AnyArray
 from vst.data.preparation import Standardiser, TableEncoder
 from vst.inference import Hyperparameters, Program
 from vst.posterior import LowRankGaussian
-from vst.predictive import Draws, PredictiveDistribution, map_rows, mean_functions
+from vst.predictive import Draws, Inputs, PredictiveDistribution, map_rows, mean_functions
 from vst.tree import Leaves, Noise, TreeShape
 from vst.validation import (
     Table,
@@ -107,7 +107,9 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         self, X: Table, return_std: bool = False
     ) -> Float[np.ndarray, " n"] | tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Predictive mean, and with ``return_std`` also the predictive standard deviation."""
-        distribution = self.predict_dist(X)
+        check_is_fitted(self)
+        x = check_new_data(self, X, self.encoder_, self.standardiser_)
+        distribution = self._distribution(x, None)
         return (distribution.mean, distribution.std) if return_std else distribution.mean
 
     def predict_dist(self, X: Table, n_samples: int | None = None) -> PredictiveDistribution:
@@ -120,9 +122,9 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
             fit made (``draws``). They are the same at every call: predictions do not flicker.
         """
         check_is_fitted(self)
-        x = check_new_data(self, X, self.encoder_, self.standardiser_)
-        draws = self._draws(None if n_samples is None else count("n_samples", n_samples))
-        return PredictiveDistribution(draws, x, self.target_mean_, self.target_scale_)
+        # A copy: the distribution is asked later, when the table may have changed.
+        x = check_new_data(self, X, self.encoder_, self.standardiser_)[:]
+        return self._distribution(x, None if n_samples is None else count("n_samples", n_samples))
 
     def sample_functions(
         self, X: Table, n_samples: int = 10, random_state: int | None = 0
@@ -167,6 +169,9 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _function_draws(self, key: PRNGKeyArray, n: int) -> Draws:
         """Fresh draws of the mean function."""
+
+    def _distribution(self, x: Inputs, n: int | None) -> PredictiveDistribution:
+        return PredictiveDistribution(self._draws(n), x, self.target_mean_, self.target_scale_)
 
     def _program(self, in_features: int) -> Program:
         shape = TreeShape(in_features, int(self.depth), self.leaves, self._noise)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from vst.arrays import row_blocks
-from vst.data.preparation import Standardiser, TableEncoder, location_and_scale
+from vst.data.preparation import Standardised, Standardiser, TableEncoder, location_and_scale
 
 Table = pd.DataFrame | Float[np.ndarray, "n d"]
 
@@ -72,8 +72,8 @@ def check_training_data(
 
 def check_new_data(
     estimator: BaseEstimator, X: Table, encoder: TableEncoder | None, standardiser: Standardiser
-) -> Float[np.ndarray, "n d"]:
-    """Numbers to predict on, encoded and standardised as the training table was."""
+) -> Standardised:
+    """Numbers to predict on, encoded as the training table was, and standardised when looked at."""
     if encoder is not None and isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         x = check_array(encoder.encode(X), ensure_all_finite=False, estimator=estimator)
@@ -99,7 +99,7 @@ def check_new_data(
             f"column {names[column]!r} lies up to {far[column]:.0e} standard deviations away from "
             f"the training data: is that a code for a missing value?"
         )
-    return standardiser(x)
+    return Standardised(x, standardiser)
 
 
 def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:

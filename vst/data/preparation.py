@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -91,6 +91,25 @@ class Standardiser(NamedTuple):
             z = (block - self.mean) / self.scale
             part[:] = z if self.rotation is None else z @ self.rotation
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class Standardised:
+    """A table as a model sees it, standardised where it is looked at: a large one is never copied."""
+
+    x: Float[np.ndarray, "n d"]
+    standardiser: Standardiser
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The models' precision."""
+        return np.dtype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any) -> Float[np.ndarray, "m d"]:
+        return self.standardiser(self.x[rows])
 
 
 def location_and_scale(
