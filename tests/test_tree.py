@@ -11,6 +11,7 @@ from jax.test_util import check_grads
 from scipy.special import expit
 from scipy.stats import norm
 
+from vst import tree as soft
 from vst.tree import SCALE_FLOOR, SoftTree, TreeShape, leaf_log_probs
 
 SHAPES = [
@@ -39,6 +40,14 @@ def squares_gradient(logits, depth):
 
 def softplus(a):
     return np.log1p(np.exp(a)) + SCALE_FLOOR
+
+
+def test_softplus_is_exact_to_a_few_units_in_the_last_place():
+    z = np.linspace(-80, 80, 100_001).astype(np.float32)
+    expected = np.logaddexp(0, z.astype(float))
+    np.testing.assert_allclose(soft.softplus(jnp.asarray(z)), expected, rtol=5e-7)
+    slopes = jax.vmap(jax.grad(soft.softplus))(jnp.asarray(z))
+    np.testing.assert_allclose(slopes, expit(z.astype(float)), rtol=5e-7)
 
 
 @pytest.mark.parametrize("depth", range(9))
