@@ -7,7 +7,9 @@
 Each peer's library is imported when it is fitted: ``pip install "vst[peers]"`` installs them all.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from vst.baselines import bartz, deep_ensemble, ngboost, sglb, xbart, xgboost
 from vst.baselines.interface import ConstantTargetError, Fitted, NoDensityError, Peer
@@ -15,6 +17,7 @@ from vst.baselines.libraries import MissingLibraryError
 from vst.baselines.ranges import Choices, Interval, Range, Ranges, Whole
 
 __all__ = [
+    "LARGE",
     "PEERS",
     "Choices",
     "ConstantTargetError",
@@ -28,6 +31,10 @@ __all__ = [
     "Ranges",
     "Whole",
 ]
+
+
+#: Rows of a large table.
+LARGE = 20_000
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class PeerEntry:
         The paper's tuning ranges, by the names of ``defaults``' fields; none for a peer of today.
     own_ranges
         Where a tuner looks for what the paper does not name.
+    large
+        What is different for a table of at least ``LARGE`` rows, on which the rest takes too long.
     has_density
         Whether it predicts a distribution, and so has a log-likelihood.
     """
@@ -51,6 +60,7 @@ class PeerEntry:
     defaults: Peer
     ranges: Ranges
     own_ranges: Ranges = field(default_factory=dict)
+    large: Mapping[str, Any] = field(default_factory=dict)
     has_density: bool = True
 
 
@@ -66,5 +76,5 @@ PEERS: dict[str, PeerEntry] = {
     "sglb": PeerEntry(sglb.SGLB(), sglb.RANGES, sglb.OWN_RANGES),
     "xgboost": PeerEntry(xgboost.XGBoost(), xgboost.RANGES, has_density=False),
     "ngboost": PeerEntry(ngboost.NGBoost(), {}, ngboost.OWN_RANGES),
-    "bartz": PeerEntry(bartz.BART(), {}, bartz.OWN_RANGES),
+    "bartz": PeerEntry(bartz.BART(), {}, bartz.OWN_RANGES, bartz.LARGE),
 }

@@ -22,6 +22,9 @@ OWN_RANGES: Ranges = {
     "noise_quantile": Choices((0.75, 0.9, 0.99)),
 }
 
+#: On a large table a sweep takes a second, and a thousand of them a quarter of an hour.
+LARGE = {"burn_in": 100, "draws": 200}
+
 
 @dataclass(frozen=True)
 class BART:

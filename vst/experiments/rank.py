@@ -26,7 +26,7 @@ RANKS = (0, 1, 2, 5, 10, 20, 50, 100)
 #: Trees are as deep as they can be with about this many parameters, so that full rank can be afforded.
 MOST_PARAMETERS = 200
 
-STEPS = 10_000
+STEPS, FOLDS = 10_000, 3
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def stacks(
                 text = as_text(models.parameters(chosen))
                 cells = tuple(
                     Cell(EXPERIMENT, dataset, model, fold, seed, text)
-                    for fold in range(folds or min(profile.folds, 5))
+                    for fold in range(folds or min(profile.folds, FOLDS))
                 )
                 jobs.append(RankStack(cells))
     return jobs

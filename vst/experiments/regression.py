@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from vst.baselines import Fitted, NoDensityError, Peer
+from vst.baselines import LARGE, PEERS, Fitted, NoDensityError, Peer
 from vst.data import Prepared, prepare
 from vst.experiments import datasets, models
 from vst.experiments.cells import Cell, as_parameters, as_text
@@ -108,7 +108,7 @@ def setting_for(name: str, size: Size, tuned: dict[str, Any]) -> SoftTrees | Pee
     """A model for a data set of this size, which decides how long to train."""
     base = models.defaults(name)
     if not isinstance(base, SoftTrees):
-        return models.settings(name, tuned)
+        return models.settings(name, {**(PEERS[name].large if size.n >= LARGE else {}), **tuned})
     steps = steps_for(*size, boosted=base.n_trees > 0)
     return models.settings(name, {"steps": steps} | tuned)
 
