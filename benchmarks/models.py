@@ -31,7 +31,6 @@ from benchmarks.measure import RESULTS, ROOT, Row, machine, peak_memory, report
 from vst.baselines import Fitted, NoDensityError
 from vst.data import Prepared
 from vst.experiments import datasets
-from vst.experiments.models import settings as settings_of
 from vst.experiments.regression import prepared, setting_for
 from vst.experiments.soft_trees import SoftTrees, fit_stack
 from vst.experiments.tuning import default_trials, is_soft, tuned_settings
@@ -91,7 +90,7 @@ def measure_soft(dataset: str, model: str, part: int) -> dict[str, Any]:
 
 def measure_peer(dataset: str, model: str, fold: int) -> dict[str, Any]:
     """Fit one fold of a peer in this process."""
-    setting = settings_of(model, tuned_settings().get((dataset, model), {}))
+    setting = setting_for(model, datasets.size(dataset), tuned_settings().get((dataset, model), {}))
     data = prepared(dataset)
     used = data.folds.train.rows(fold)
     x, y = data.x_train[used], data.y_train[used]
