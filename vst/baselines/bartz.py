@@ -22,7 +22,7 @@ OWN_RANGES: Ranges = {
     "noise_quantile": Choices((0.75, 0.9, 0.99)),
 }
 
-#: On a large table a sweep takes a second, and a thousand of them a quarter of an hour.
+#: On a large table a thousand sweeps take minutes, and fewer draws say as much.
 LARGE = {"burn_in": 100, "draws": 200}
 
 
