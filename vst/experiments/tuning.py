@@ -54,6 +54,9 @@ SHORTER = 2
 #: members overfit and so wants, for example, a lower KL weight than each of them alone.
 MEMBERS = 3
 
+#: Data sets of fewer rows are small: their models vary more from fold to fold, and take less time.
+SMALL = 2_000
+
 #: After the last trial, the best settings of a soft tree are tried with this many times the steps. The
 #: longer training is taken if it gains at least this much on the validation rows, in nats per row.
 LONGER, WORTH = 4, 0.1
@@ -102,7 +105,7 @@ class Tuning:
             count = min(left, ROUND if is_soft(self.model) else 1)
             shorter = done[~are_longer(done)]
             self._try(store, propose(self.model, shorter, count, seed=self.seed), len(done))
-        if trains_longer(self.model) and len(done):
+        if trains_longer(self.model, self.dataset) and len(done):
             wanted = longer(self.model, self.dataset, best_of(done[~are_longer(done)]))
             tried = [_without_trees(as_parameters(text)) for text in done["parameters"]]
             if wanted not in tried:
@@ -144,10 +147,15 @@ def is_soft(model: str) -> bool:
     return isinstance(models.defaults(model), SoftTrees)
 
 
-def trains_longer(model: str) -> bool:
-    """Whether a model's best settings are tried with more steps: boosted mixtures take too long."""
+def trains_longer(model: str, dataset: str) -> bool:
+    """Whether a model's best settings are tried with more steps.
+
+    A mixture is so on small data alone, and a boosted one not at all: it would take too long.
+    """
     setting = models.defaults(model)
-    return isinstance(setting, SoftTrees) and not (setting.n_trees and setting.members > 1)
+    if not isinstance(setting, SoftTrees) or setting.members == 1:
+        return isinstance(setting, SoftTrees)
+    return not setting.n_trees and datasets.size(dataset).n < SMALL
 
 
 def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def default_trials(model: str) -> int:
 
 def validation_folds(n: int) -> range:
     """Folds of the training part that are held out in turn: more where one has few rows."""
-    return range(3 if n < 2_000 else 1)
+    return range(3 if n < SMALL else 1)
 
 
 def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> list[dict[str, Any]]:
