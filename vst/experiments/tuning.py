@@ -153,9 +153,10 @@ def trains_longer(model: str, dataset: str) -> bool:
     A mixture is so on small data alone, and a boosted one not at all: it would take too long.
     """
     setting = models.defaults(model)
-    if not isinstance(setting, SoftTrees) or setting.members == 1:
-        return isinstance(setting, SoftTrees)
-    return not setting.n_trees and datasets.size(dataset).n < SMALL
+    if not isinstance(setting, SoftTrees):
+        return False
+    short = not setting.n_trees and datasets.size(dataset).n < SMALL
+    return setting.members == 1 or short
 
 
 def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, Any]:
