@@ -313,6 +313,14 @@ def test_a_memory_mapped_table_is_read_in_blocks(model, rng, tmp_path, monkeypat
     np.testing.assert_allclose(fitted.predict(read), expected, rtol=0.01, atol=0.05)
 
 
+def test_a_distribution_keeps_the_rows_it_was_asked_for(rng):
+    x, y = matrix(rng)
+    model = clone(VST).fit(x, y)
+    expected, distribution = model.predict(x), model.predict_dist(x)
+    x += 1  # before the distribution has computed anything
+    np.testing.assert_array_equal(distribution.mean, expected)
+
+
 def test_single_precision_is_taken_as_it_is(rng):
     x, y = matrix(rng)
     x = x.astype(np.float32)

@@ -129,6 +129,7 @@ def test_blocks_of_rows_do_not_change_the_result(rng, monkeypatch):
     draws, x = tree_draws(rng), inputs(rng, 700)
     whole = map_rows(predictive.mean_functions, draws, x)
     monkeypatch.setattr(predictive, "BLOCK_COMPONENTS", 1)
+    monkeypatch.setattr(predictive, "AHEAD", 3)
     blocked = map_rows(predictive.mean_functions, draws, x)
     assert whole.shape == (7, 700)
     np.testing.assert_allclose(blocked, whole, rtol=1e-5, atol=1e-6)

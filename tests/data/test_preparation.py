@@ -16,7 +16,7 @@ from vst.data import (
     prepare,
     split_rows,
 )
-from vst.data.preparation import Standardiser, TableEncoder
+from vst.data.preparation import Standardised, Standardiser, TableEncoder
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=5)
 columns = st.lists(words, min_size=1, max_size=30)
@@ -111,6 +111,15 @@ def test_the_target_goes_back_to_its_units():
 def test_whitened_training_rows_are_uncorrelated():
     x = prepare(load_dataset("concrete"), whiten=True).x_train.astype(float)
     np.testing.assert_allclose(x.T @ x / len(x), np.eye(8), atol=1e-4)
+
+
+def test_rows_looked_at_one_by_one_are_standardised_alike():
+    x = load_dataset("yacht").X.to_numpy()
+    standardiser = Standardiser.fit(x, whiten=True)
+    seen = Standardised(x, standardiser)
+    assert len(seen) == len(x)
+    np.testing.assert_array_equal(seen[[3, 5]], standardiser(x)[[3, 5]])
+    np.testing.assert_array_equal(seen[:], standardiser(x))
 
 
 def test_a_standardiser_of_one_row_is_zero():
