@@ -10,10 +10,14 @@ import pandas as pd
 import psutil
 import pytest
 
+from vst.baselines import LARGE
+from vst.baselines.bartz import BART
+from vst.baselines.bartz import LARGE as BART_ON_LARGE
 from vst.cli import main
 from vst.data import load_dataset, prepare
 from vst.experiments import regression, runner
 from vst.experiments.cells import Cell, as_text
+from vst.experiments.datasets import Size
 from vst.experiments.profiles import PROFILES
 from vst.experiments.soft_trees import SoftTrees, fit_stack
 from vst.experiments.store import Store
@@ -30,6 +34,14 @@ def test_a_cell_is_known_by_its_description():
     assert cell.key == Cell("regression", "yacht", "vst-linear", 0, 0, '{"a": 2.0, "b": 1}').key
     assert cell.key != replace(cell, fold=1).key
     assert cell.key != replace(cell, parameters=as_text({"b": 2, "a": 2.0})).key
+
+
+def test_a_large_table_takes_a_shorter_chain_unless_tuned_otherwise():
+    draws = [
+        regression.setting_for("bartz", Size(n, 8), tuned).draws
+        for n, tuned in ((LARGE - 1, {}), (LARGE, {}), (LARGE, {"draws": 7}))
+    ]
+    assert draws == [BART().draws, BART_ON_LARGE["draws"], 7]
 
 
 def test_only_missing_cells_are_computed(tmp_path):

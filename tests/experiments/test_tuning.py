@@ -51,6 +51,16 @@ def test_longer_training_has_to_pay(tmp_path, short):
         assert tuning.best_of(changed) == chosen
 
 
+def test_mixtures_train_longer_on_small_data_alone():
+    longer = [
+        (model, dataset)
+        for model in ("vst-linear", "vst-plus", "vsgbm-plus", "sglb")
+        for dataset in ("yacht", "power")
+        if tuning.trains_longer(model, dataset)
+    ]
+    assert longer == [("vst-linear", "yacht"), ("vst-linear", "power"), ("vst-plus", "yacht")]
+
+
 def test_the_best_trial_is_the_tuned_setting(tmp_path, short):
     trials = tuned(tmp_path, "vst-plus", 8)
     best = trials.loc[trials["objective"].idxmax()]
