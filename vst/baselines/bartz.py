@@ -22,7 +22,7 @@ OWN_RANGES: Ranges = {
     "noise_quantile": Choices((0.75, 0.9, 0.99)),
 }
 
-#: On a large table a thousand sweeps take minutes, and fewer draws say as much.
+#: On a large table a thousand sweeps take minutes. Fewer cost some accuracy: 0.08 nats on kin8nm.
 LARGE = {"burn_in": 100, "draws": 200}
 
 
