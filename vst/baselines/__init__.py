@@ -34,7 +34,7 @@ __all__ = [
 
 
 #: Rows of a large table.
-LARGE = 5_000
+LARGE = 10_000
 
 
 @dataclass(frozen=True)
