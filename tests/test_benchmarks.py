@@ -68,6 +68,19 @@ def test_the_summary_of_models_counts_data_sets():
     assert found["time of vsgbm-linear over vst-linear, most"] == 4.0
 
 
+def test_a_shorter_training_counts_if_it_is_as_good_and_quicker():
+    rows = pd.DataFrame(
+        [
+            ("a", "vst-linear", 1, 4.0, 0.5), ("a", "vst-linear", 4, 1.0, 0.3),
+            ("a", "sglb", 1, 2.0, 0.2), ("a", "xbart", 1, 2.0, 0.4),
+        ],
+        columns=["dataset", "model", "part", "fit_seconds", "log_likelihood"],
+    ).assign(stopped=0, tuned=1)  # fmt: skip
+    found = {row.measure: row.value for row in models.summary(rows)}
+    assert found["vst-linear as good as sglb in less time, share of 1 data sets"] == 1.0
+    assert found["vst-linear as good as xbart in less time, share of 1 data sets"] == 0.0
+
+
 def test_a_process_that_takes_too_long_is_a_lower_bound(monkeypatch):
     monkeypatch.setattr(models, "LIMIT", 0.01)
     row = models.measure("yacht", "xbart", 1)

@@ -1,12 +1,16 @@
 """Tables and pictures of the chapters, on hand-made results."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from vst.experiments.obtain import Obtained
-from vst.paper import MODELS
+from vst.paper import MODELS, printed
 from vst.report import rank, regression
+from vst.report.dots import dots
+from vst.report.hover import hoverable
 from vst.report.tables import download, number
 
 
@@ -25,7 +29,7 @@ def markdown_rows(table):
 
 
 def test_dots_have_a_panel_per_data_set_and_a_row_per_model():
-    figure = regression.dots(fits(), "log_likelihood", ["boston", "wine"])
+    figure = dots(fits(), "log_likelihood", ["boston", "wine"])
     panels = [axis for axis in figure.axes if axis.get_visible()]
     assert [axis.get_title(loc="left") for axis in panels] == ["boston", "wine"]
     labels = [tick.get_text() for tick in panels[0].get_yticklabels()]
@@ -36,9 +40,20 @@ def test_dots_have_a_panel_per_data_set_and_a_row_per_model():
 def test_a_far_score_is_an_arrow_at_the_edge():
     results = fits(("vst-linear", "vst-const", "xbart-1", "sglb-1", "xbart", "sglb"))
     results.loc[results["model"] == "sglb", "log_likelihood"] = -1e4
-    axis = regression.dots(results, "log_likelihood", ["boston"]).axes[0]
+    axis = dots(results, "log_likelihood", ["boston"]).axes[0]
     assert axis.get_xlim()[0] > -100
     assert any(line.get_marker() == "<" for line in axis.lines)
+
+
+def test_every_mark_says_its_numbers_to_a_pointer():
+    results = fits(("vst-linear",), ("boston",))
+    scores = results["log_likelihood"]
+    drawn = hoverable(dots(results, "log_likelihood", ["boston"]))._repr_svg_()
+    titles = re.findall(r"<title>(.*?)</title>", drawn)
+    ours = f"{number(scores.mean())} ± {number(scores.std())}"
+    assert f"VST (linear), this book: {ours}" in titles
+    assert "VST (linear), the paper: \N{MINUS SIGN}0.682 ± 0.004" in titles
+    assert len(titles) == 1 + len(printed("log_likelihood").query("dataset == 'boston'"))
 
 
 def test_duels_count_data_sets_that_both_sides_have():

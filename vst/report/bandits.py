@@ -15,8 +15,7 @@ from vst.baselines.libraries import library
 from vst.experiments.bandits import BINS, PERIODS, Loaded, summary
 from vst.experiments.cells import as_parameters
 from vst.paper import BANDITS, bold_cells, label, printed
-from vst.report.regression import COLOURS
-from vst.report.style import GREY, styled
+from vst.report.style import COLOURS, GREY, styled
 from vst.report.tables import Markdown, MarkdownTable, number
 
 #: The agents of the paper's table, and all of ours, in the order of the rows.

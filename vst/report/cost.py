@@ -13,8 +13,7 @@ from vst.errors import UserError
 from vst.experiments import tuning
 from vst.experiments.datasets import label as dataset_label
 from vst.paper import MODEL_BY_ID, MODELS, label
-from vst.report.regression import COLOURS
-from vst.report.style import label_logarithmic, styled
+from vst.report.style import COLOURS, label_logarithmic, styled
 from vst.report.tables import MarkdownTable, number
 
 #: One mark per kind of model: one tree, many trees, networks; crosses for constant leaves.

@@ -18,9 +18,8 @@ from vst.experiments.detection import Detection, auroc, epistemic_variance
 from vst.experiments.profiles import profile as find_profile
 from vst.experiments.soft_trees import SOFT_TREES
 from vst.paper import MODEL_BY_ID, MODELS, label, printed
-from vst.report.regression import COLOURS
 from vst.report.scores import WHOLE, reached, scores_of
-from vst.report.style import BLUE, ORANGE, label_logarithmic, styled
+from vst.report.style import BLUE, COLOURS, ORANGE, label_logarithmic, styled
 from vst.report.tables import Markdown, MarkdownTable, number
 
 #: Where the OOD rows come from on a machine that has neither *song* nor its part.

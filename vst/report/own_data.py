@@ -14,8 +14,7 @@ from vst.experiments.detection import auroc
 from vst.experiments.own_data import Held, OwnFit, coverage, pit
 from vst.gates import Gates, feature_names, feature_use, gates
 from vst.paper import MODEL_BY_ID, label
-from vst.report.regression import COLOURS
-from vst.report.style import GREY, label_logarithmic, styled
+from vst.report.style import COLOURS, GREY, label_logarithmic, styled
 from vst.report.tables import Markdown, MarkdownTable, number
 
 DARK = "#222222"

@@ -1,15 +1,13 @@
-"""The regression chapter: pictures and tables beside the score tables."""
+"""The regression chapter: what stands beside its score tables and their pictures."""
 
 from collections.abc import Sequence
-from math import ceil, log, pi, sqrt
+from math import log, pi, sqrt
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from vst.baselines import Choices, Interval, Range
 from vst.data import CATALOGUE, Prepared, prepare
@@ -20,116 +18,8 @@ from vst.experiments.obtain import Obtained
 from vst.paper import MODEL_BY_ID, MODELS, TABLES, label, printed
 from vst.paper.claims import MANY_TREES, ONE_TREE, VSGBM, VST, count
 from vst.report.scores import WHOLE, best, compared, reached, scores_of
-from vst.report.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    label_logarithmic,
-    styled,
-)
+from vst.report.style import COLOURS, label_logarithmic, styled
 from vst.report.tables import Html, Markdown, MarkdownTable, number
-
-#: One colour per method, in every figure.
-COLOURS = {
-    "deep-ensemble": PURPLE,
-    "xbart": ORANGE,
-    "sglb": GREEN,
-    "xgboost": GREY,
-    "vst": BLUE,
-    "vsgbm": VERMILLION,
-    "ngboost": SKY,
-    "bart": "#8C6D1F",
-}
-
-
-@styled
-def dots(results: pd.DataFrame, table: str, datasets: Sequence[str]) -> Figure:
-    """Draw every model's score on every data set, ours as a dot and the paper's as a ring.
-
-    A score far below the others would squeeze them into a corner: it is drawn at the edge, as an arrow.
-    """
-    column = table
-    ours = scores_of(results, column)
-    paper = printed(table)
-    rows = [m for m in MODELS if m.id in set(ours["model"]) | set(paper["model"])]
-    places = {m.id: -i for i, m in enumerate(rows)}
-    columns = min(5, len(datasets))
-    lines = ceil(len(datasets) / columns)
-    figure, axes = plt.subplots(
-        lines,
-        columns,
-        figsize=(1.2 + 2.0 * columns, 0.5 + 0.23 * len(rows) * lines + 0.5 * lines),
-        squeeze=False,
-        sharey=True,
-    )
-    for axis in axes.flat[len(datasets) :]:
-        axis.set_visible(False)
-    higher = bool(TABLES[table].higher_is_better)
-    for axis, dataset in zip(axes.flat, datasets, strict=False):
-        name = WHOLE.get(dataset) or dataset
-        _panel(
-            axis,
-            ours[ours["dataset"] == dataset],
-            paper[paper["dataset"] == name],
-            places,
-            higher=higher,
-        )
-        axis.set_title(dataset_label(dataset))
-    for axis in axes[:, 0]:
-        axis.set_yticks(list(places.values()), [m.label for m in rows], fontsize=8)
-    handles = [
-        Line2D([], [], marker="o", ls="-", color=BLUE, label="this book, mean ± sd over folds"),
-        Line2D([], [], marker="o", ls="none", mfc="none", mec=GREY, label="the paper"),
-    ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2, fontsize=8)
-    return figure
-
-
-def _panel(
-    axis: Axes,
-    ours: pd.DataFrame,
-    paper: pd.DataFrame,
-    places: dict[str, int],
-    *,
-    higher: bool,
-) -> None:
-    every = np.concatenate([ours["mean"], paper["mean"]])
-    worst, ideal = (every.min(), every.max()) if higher else (every.max(), every.min())
-    # The scale shows the better nine tenths of the scores.
-    edge = np.quantile(every, 0.1 if higher else 0.9)
-    edge = worst if abs(worst - ideal) < 1.6 * abs(edge - ideal) else edge
-    low, high = sorted((edge, ideal))
-    margin = 0.08 * (high - low) or 0.1
-    axis.set_xlim(low - margin, high + margin)
-    for model, mean in zip(paper["model"], paper["mean"], strict=True):
-        x = np.clip(mean, low - margin, high + margin)
-        axis.plot(x, places[model], "o", mfc="none", mec=GREY, ms=4.5, clip_on=False)
-    for model, mean, error in zip(ours["model"], ours["mean"], ours["error"], strict=True):
-        colour, y = COLOURS[MODEL_BY_ID[model].family], places[model]
-        if low - margin <= mean <= high + margin:
-            axis.errorbar(mean, y, xerr=error, fmt="o", ms=4, color=colour, lw=1.4)
-        else:
-            outside = mean < low
-            axis.plot(
-                low - margin if outside else high + margin,
-                y,
-                marker="<" if outside else ">",
-                color=colour,
-                ms=5,
-                clip_on=False,
-            )
-    groups = [MODEL_BY_ID[model].group for model in places]
-    for i in range(1, len(groups)):
-        if groups[i] != groups[i - 1]:
-            axis.axhline(-i + 0.5, color="#cccccc", lw=0.8, zorder=0)
-    axis.set_ylim(-len(places) + 0.4, 0.6)
-    axis.grid(axis="x", color="#eeeeee", lw=0.8)
-    axis.tick_params(axis="x", labelsize=8)
-    axis.tick_params(axis="y", length=0)
 
 
 @styled
@@ -161,7 +51,7 @@ def tuned_values(datasets: Sequence[str]) -> Html:
         entry = models.entry(model.id)
         for i, (name, range_) in enumerate(models.ranges(model.id).items()):
             first = f"<th>{model.label if i == 0 else ''}</th>"
-            origin = "" if name in entry.ranges else "<small> ours</small>"
+            origin = "" if entry.ranges.get(name) == range_ else "<small> ours</small>"
             values = (
                 _value(chosen.get((dataset, model.id), {}).get(name, "")) for dataset in datasets
             )

@@ -18,6 +18,17 @@ STYLE = Path(__file__).with_name("book.mplstyle")
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, GREY = "#CC79A7", "#56B4E9", "#6E6E6E"
 
+#: One colour per method, in every figure.
+COLOURS = {
+    "deep-ensemble": PURPLE,
+    "xbart": ORANGE,
+    "sglb": GREEN,
+    "xgboost": GREY,
+    "vst": BLUE,
+    "vsgbm": VERMILLION,
+    "ngboost": SKY,
+    "bart": "#8C6D1F",
+}
 
 Drawing = ParamSpec("Drawing")
 

@@ -15,8 +15,7 @@ from vst.experiments import pictures
 from vst.experiments.pictures import Sampled, Settings, flat_rmse, printed_rmse, rmse, size_errors
 from vst.experiments.statements import Statement
 from vst.paper import label
-from vst.report.regression import COLOURS
-from vst.report.style import GREY, styled
+from vst.report.style import COLOURS, GREY, styled
 from vst.report.tables import Html, Markdown, MarkdownTable, download, number
 
 TRUTH = "#222222"
