@@ -1,5 +1,6 @@
 """Every page of the built book: complete, linked, and readable in both themes and on a phone."""
 
+import re
 from pathlib import Path
 
 import chromium
@@ -69,3 +70,18 @@ def test_a_table_is_sorted_by_a_click_and_put_back_by_the_third(browser, book_ur
         found = browser.execute_script(column, True)
         assert [float(n.split()[0]) for n in found if n != "\u2013"] == expected
     assert browser.execute_script(column, True) == printed
+
+
+def test_a_mark_of_the_big_picture_can_be_pointed_at(browser, book_url):
+    browser.get(f"{book_url}/book/regression.html")
+    found = browser.execute_script("""
+        const picture = document.querySelector("object.hoverable").contentDocument;
+        const titles = [...picture.querySelectorAll("title")];
+        const title = titles.find((one) => one.textContent.startsWith("VST+, this book: "));
+        const box = title.parentElement.getBoundingClientRect();
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+        return [title.textContent, picture.elementFromPoint(x, y).closest("g[id]:has(title)").id,
+                title.parentElement.id];
+    """)
+    assert re.match(r"VST\+, this book: \S+ ± \S+", found[0])
+    assert found[1] == found[2]
