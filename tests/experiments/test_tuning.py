@@ -1,11 +1,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from vst.data import load_dataset
 from vst.experiments import models, tuning
-from vst.experiments.cells import as_parameters
+from vst.experiments.cells import as_parameters, as_text
 from vst.experiments.regression import prepared
 from vst.experiments.soft_trees import SoftTrees, fit_stack
 from vst.experiments.store import Store
@@ -41,14 +42,27 @@ def test_tuning_goes_on_where_it_stopped(tmp_path, short):
     assert tuning.are_longer(both).tolist() == 8 * [False] + [True] + 4 * [False]
 
 
-def test_longer_training_has_to_pay(tmp_path, short):
+def test_the_last_trial_is_the_best_one_with_more_steps(tmp_path, short):
     trials = tuned(tmp_path, "vst-plus", 2)
-    best, last = as_parameters(trials["parameters"][0]), as_parameters(trials["parameters"][2])
+    last = as_parameters(trials["parameters"][2])
     assert last == tuning.best_of(trials[:2]) | {"steps": 160}
-    for gain, chosen in ((0.01, best), (0.2, last)):
-        changed = trials.assign(objective=[1.0, 0.0, 1.0 + gain])
-        changed["parameters"] = trials["parameters"]
-        assert tuning.best_of(changed) == chosen
+
+
+@pytest.mark.parametrize(
+    ("model", "gain", "chosen"),
+    [
+        ("vst-plus", 0.01, 1),
+        ("vst-plus", -0.01, 0),
+        ("vst-linear", 0.01, 0),
+        ("vst-linear", 0.2, 1),
+    ],
+)
+def test_longer_training_has_to_pay_where_a_model_should_stay_quick(model, gain, chosen):
+    parameters = [{"depth": 4}, {"depth": 4, "steps": 160}]
+    trials = pd.DataFrame(
+        {"model": model, "objective": [1.0, 1.0 + gain], "parameters": map(as_text, parameters)}
+    )
+    assert tuning.best_of(trials) == parameters[chosen]
 
 
 def test_mixtures_train_longer_on_small_data_and_single_posteriors_on_large():
