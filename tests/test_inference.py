@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -261,3 +264,22 @@ def test_inputs_are_not_copied(rng, key, monkeypatch):
     monkeypatch.setattr(inference, "_train", spy)
     trained(key, aligned, y, Rows.all(len(x), 4), steps=1)
     assert set(places) == {aligned.ctypes.data}
+
+
+def test_many_columns_on_several_devices_do_not_wait_for_each_other():
+    """With LAPACK dividing stacks of matrices over the devices' own threads, this never ended."""
+    script = """
+import jax, numpy as np, vst
+vst.configure(devices=2)
+from vst.inference import Hyperparameters, Program, fit
+from vst.rows import Rows
+from vst.tree import TreeShape
+x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+program = Program(TreeShape(3, 3, "linear"), rank=60, batch_size=16)
+rows = Rows.all(len(x), 10)
+done = fit(jax.random.key(0), program, Hyperparameters(), x, x[:, 0], rows, steps=20)
+print(np.isfinite(done.elbo).all())
+"""
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.stdout.strip() == "True", result.stderr

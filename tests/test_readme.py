@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from vst.report.speed import latest
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -39,3 +41,11 @@ def test_make_without_a_target_lists_the_targets():
     result = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
     for target in ("make test", "make book", "make bench", "make lint"):
         assert target in result.stdout
+
+
+def test_every_number_of_the_speed_paragraph_was_measured():
+    paragraph = README.split("## Speed\n")[1].split("\n## ")[0]
+    found = re.findall(r"\d+(?:\.\d+)?", paragraph)
+    measured = {f"{value:.2g}" for value in latest()["value"]}
+    assert found
+    assert set(found) <= measured

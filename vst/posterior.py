@@ -75,6 +75,10 @@ class LowRankGaussian(NamedTuple):
         return 2 * jnp.sum(jnp.log(self.scale)) + _log_det_capacitance(self._whitened_factor())
 
 
+#: Up to so many columns, matrices are so small that JAX never divides a stack of them over threads.
+FEW_COLUMNS = 8
+
+
 def _capacitance_root(whitened: Float[Array, "k p"]) -> Float[Array, "k k"]:
     """Cholesky factor of ``I + V^T diag(sigma^-2) V``, the matrix behind determinant and inverse."""
     identity = jnp.eye(len(whitened), dtype=whitened.dtype)
@@ -88,14 +92,26 @@ def _log_det_capacitance(u: Float[Array, "k p"]) -> Float[Array, ""]:
 
 
 def _log_det_forward(u: Float[Array, "k p"]) -> tuple[Float[Array, ""], tuple[Array, Array]]:
-    root = _capacitance_root(u)
-    return 2 * jnp.sum(jnp.log(jnp.diagonal(root))), (root, u)
+    factorise = _factorise if len(u) <= FEW_COLUMNS else _factorise_one_by_one
+    log_det, inverse = factorise(jnp.eye(len(u), dtype=u.dtype) + u @ u.T)
+    return log_det, (inverse, u)
 
 
 def _log_det_backward(kept: tuple[Array, Array], g: Float[Array, ""]) -> tuple[Float[Array, "k p"]]:
-    root, u = kept
-    inverse = jax.scipy.linalg.cho_solve((root, True), jnp.eye(len(u), dtype=u.dtype))
+    inverse, u = kept
     return (2 * g * (inverse @ u),)
+
+
+def _factorise(c: Float[Array, "k k"]) -> tuple[Float[Array, ""], Float[Array, "k k"]]:
+    """Log-determinant and inverse of a positive definite matrix, by Cholesky."""
+    root = jnp.linalg.cholesky(c, symmetrize_input=False)
+    inverse = jax.scipy.linalg.cho_solve((root, True), jnp.eye(len(c), dtype=c.dtype))
+    return 2 * jnp.sum(jnp.log(jnp.diagonal(root))), inverse
+
+
+#: JAX hands a stack of many or large matrices to the threads that run its CPU devices, and waits for
+#: them: with one device per core, all threads wait, and none is left to work. One matrix is not divided.
+_factorise_one_by_one = jax.custom_batching.sequential_vmap(_factorise)
 
 
 _log_det_capacitance.defvjp(_log_det_forward, _log_det_backward)
