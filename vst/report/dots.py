@@ -102,5 +102,5 @@ def _panel(
 
 
 def _say(axis: Axes, x: float, y: float, words: str) -> None:
-    """Label a place, invisibly: see :func:`vst.report.hover.hoverable`."""
-    axis.plot(x, y, "o", ms=REACH, mew=0, alpha=0, clip_on=False, label=words)
+    """Label a place, invisibly and above its mark: see :func:`vst.report.hover.hoverable`."""
+    axis.plot(x, y, "o", ms=REACH, mew=0, alpha=0, clip_on=False, zorder=9, label=words)
