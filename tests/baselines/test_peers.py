@@ -289,3 +289,13 @@ def test_importing_the_peers_imports_none_of_their_libraries():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert output.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["sglb", "ngboost"])
+def test_a_bound_on_scales_holds_and_leaves_means_alone(name):
+    x, y = table(0, n=60)
+    free = QUICK[name].fit(x, y, seed=0)
+    bound = 2 * float(free.normals(x).scales.min())
+    bounded = dataclasses.replace(QUICK[name], smallest_scale=bound).fit(x, y, seed=0)
+    assert bounded.normals(x).scales.min() == pytest.approx(bound)
+    np.testing.assert_array_equal(bounded.normals(x).means, free.normals(x).means)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from vst.data import load_dataset
-from vst.experiments import models, tuning
+from vst.experiments import datasets, models, tuning
 from vst.experiments.cells import as_parameters, as_text
-from vst.experiments.regression import prepared
+from vst.experiments.regression import prepared, setting_for
 from vst.experiments.soft_trees import SoftTrees, fit_stack
 from vst.experiments.store import Store
 
@@ -15,7 +15,7 @@ from vst.experiments.store import Store
 @pytest.fixture
 def short(monkeypatch):
     """Trials of a few steps."""
-    monkeypatch.setattr("vst.experiments.regression.steps_for", lambda n, d, *, boosted: 40)
+    monkeypatch.setattr("vst.experiments.regression.steps_for", lambda n, d: 40)
 
 
 def tuned(tmp_path, model, trials):
@@ -55,6 +55,8 @@ def test_the_last_trial_is_the_best_one_with_more_steps(tmp_path, short):
         ("vst-plus", -0.01, 0),
         ("vst-linear", 0.01, 0),
         ("vst-linear", 0.2, 1),
+        ("vst-quick", 0.02, 0),
+        ("vst-quick", 0.04, 1),
     ],
 )
 def test_longer_training_has_to_pay_where_a_model_should_stay_quick(model, gain, chosen):
@@ -68,11 +70,21 @@ def test_longer_training_has_to_pay_where_a_model_should_stay_quick(model, gain,
 def test_mixtures_train_longer_on_small_data_and_single_posteriors_on_large():
     longer = [
         (model, dataset)
-        for model in ("vst-linear", "vst-plus", "vsgbm-plus", "sglb")
+        for model in ("vst-linear", "vst-quick", "vst-plus", "vsgbm-plus", "sglb")
         for dataset in ("yacht", "power")
         if tuning.trains_longer(model, dataset)
     ]
-    assert longer == [("vst-linear", "power"), ("vst-plus", "yacht")]
+    quick = [("vst-quick", "yacht"), ("vst-quick", "power")]
+    assert longer == [("vst-linear", "power"), *quick, ("vst-plus", "yacht")]
+
+
+def test_the_quick_model_takes_twice_the_steps_with_half_the_leaves():
+    size = datasets.size("yacht")
+    deep, shallow = (setting_for("vst-quick", size, {"depth": depth}) for depth in (4, 3))
+    assert shallow.steps == pytest.approx(2 * deep.steps, abs=1)
+    assert deep.members * deep.steps < setting_for("vst-linear", size, {}).steps
+    longer = tuning.longer("vst-quick", "yacht", {"depth": 3})
+    assert longer["steps"] == 2 * shallow.steps
 
 
 def test_the_best_trial_is_the_tuned_setting(tmp_path):

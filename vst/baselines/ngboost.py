@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from vst.baselines.interface import NormalMixture, Normals, check_rows
 from vst.baselines.libraries import library
-from vst.baselines.ranges import Interval, Ranges, Whole
+from vst.baselines.ranges import SMALLEST_SCALES, Interval, Ranges, Whole
 
 #: Ranges of our own, around the library's defaults.
 OWN_RANGES: Ranges = {
@@ -21,6 +21,7 @@ OWN_RANGES: Ranges = {
     "depth": Whole(2, 6),
     "n_learners": Whole(50, 1000),
     "row_share": Interval(0.5, 1.0),
+    "smallest_scale": SMALLEST_SCALES,
 }
 
 
@@ -39,12 +40,16 @@ class NGBoost:
     row_share
         Share of the rows, drawn anew, that each round sees. With all of them the scales of a small
         data set collapse onto its training rows.
+    smallest_scale
+        Smallest scale that it may predict, in units of the target's standard deviation. The library
+        has no bound: on boston, trees enough for a good mean cost whole nats through their scales.
     """
 
     learning_rate: float = 0.01
     depth: int = 3
     n_learners: int = 500
     row_share: float = 0.5
+    smallest_scale: float = 1e-3
 
     def fit(
         self,
@@ -68,7 +73,8 @@ class NGBoost:
             random_state=seed,
             verbose=False,
         )
-        return FittedNGBoost(model.fit(np.asarray(x, float), np.asarray(y, float)))
+        model.fit(np.asarray(x, float), np.asarray(y, float))
+        return FittedNGBoost(model, self.smallest_scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +82,9 @@ class FittedNGBoost(NormalMixture):
     """One Normal for every row."""
 
     model: Any
+    smallest_scale: float
 
     def normals(self, x: Float[np.ndarray, "n d"]) -> Normals:
         """The Normal that was fitted, as a mixture of one."""
         fitted = self.model.pred_dist(np.asarray(x, float))
-        return Normals(fitted.loc[None], fitted.scale[None])
+        return Normals(fitted.loc[None], np.maximum(fitted.scale, self.smallest_scale)[None])

@@ -60,6 +60,9 @@ class Choices:
 Range = Interval | Whole | Choices
 Ranges = Mapping[str, Range]
 
+#: Lower bounds on the scales of a boosted Normal, which otherwise collapse on single rows.
+SMALLEST_SCALES = Choices((0.001, 0.003, 0.01, 0.03, 0.1, 0.3))
+
 
 def without(ranges: Ranges, *names: str) -> Ranges:
     """The same ranges without some of the hyperparameters: those that a variant fixes.

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from vst.baselines.interface import ConstantTargetError, NormalMixture, Normals, check_rows
 from vst.baselines.libraries import library
-from vst.baselines.ranges import Choices, Ranges, Whole, without
+from vst.baselines.ranges import SMALLEST_SCALES, Choices, Ranges, Whole, without
 
 #: The paper's tuning ranges.
 RANGES: Ranges = {
@@ -25,7 +25,7 @@ RANGES: Ranges = {
 ONE_TREE_RANGES = without(RANGES, "learning_rate", "n_learners")
 
 #: Settings that the paper does not name, tuned as well.
-OWN_RANGES: Ranges = {"smallest_scale": Choices((0.001, 0.003, 0.01, 0.03, 0.1, 0.3))}
+OWN_RANGES: Ranges = {"smallest_scale": SMALLEST_SCALES}
 ONE_TREE_OWN_RANGES: Ranges = {"leaf_steps": Choices((1, 3, 10))}
 
 

@@ -20,7 +20,7 @@ from vst.experiments.datasets import Size
 from vst.experiments.detection import detect
 from vst.experiments.profiles import Profile
 from vst.experiments.provenance import provenance
-from vst.experiments.soft_trees import SoftTrees, fit_stack, steps_for
+from vst.experiments.soft_trees import SOFT_TREES, SoftTrees, fit_stack, steps_for
 from vst.experiments.store import Store
 
 EXPERIMENT = "regression"
@@ -106,11 +106,12 @@ def stacks(
 
 def setting_for(name: str, size: Size, tuned: dict[str, Any]) -> SoftTrees | Peer:
     """A model for a data set of this size, which decides how long to train."""
-    base = models.defaults(name)
-    if not isinstance(base, SoftTrees):
+    if name in PEERS:
         return models.settings(name, {**(PEERS[name].large if size.n >= LARGE else {}), **tuned})
-    steps = steps_for(*size, boosted=base.n_trees > 0)
-    return models.settings(name, {"steps": steps} | tuned)
+    setting = models.settings(name, tuned)
+    assert isinstance(setting, SoftTrees)
+    share = SOFT_TREES[name].share(setting.depth)
+    return replace(setting, **{"steps": int(share * steps_for(*size))} | tuned)
 
 
 def missing(jobs: Sequence[AnyStack], store: Store) -> list[AnyStack]:

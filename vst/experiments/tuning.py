@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import vst
-from vst.baselines import Choices, Interval, NoDensityError, Peer, Range
+from vst.baselines import Choices, Interval, NoDensityError, Peer, Range, Ranges
 from vst.data import Prepared
 from vst.data.places import bundled_directory
 from vst.experiments import datasets, models
@@ -38,19 +38,20 @@ ROUND = 8
 #: Trials per data set, where they are not 16: more for more settings, fewer where one takes long. BART
 #: keeps the defaults of its literature.
 TRIALS = {
+    "vst-quick": 32,
     "vst-plus": 32,
     "vsgbm-const": 8,
     "vsgbm-linear": 8,
     "vsgbm-plus": 8,
     "deep-ensemble": 8,
-    "ngboost": 8,
     "bartz": 0,
     "xgboost-1": 12,
     "sglb-1": 12,
 }
 
-#: A trial of a soft tree takes this part of the steps: enough to tell good settings from bad ones.
-SHORTER = 2
+#: A trial of a soft tree takes half of the steps, enough to tell good settings from bad ones, but of
+#: the model that has few steps all of them.
+SHORTER, QUICK = 2, "vst-quick"
 
 #: Most members of a mixture or an ensemble in a trial. More than one, since it averages over what its
 #: members overfit and so wants, for example, a lower KL weight than each of them alone.
@@ -59,18 +60,17 @@ MEMBERS = 3
 #: Data sets of fewer rows are small: their models vary more from fold to fold, and take less time.
 SMALL = 2_000
 
-#: After the last trial, the best settings of a soft tree are tried with this many times the steps. One
-#: of the paper's models, which should stay quick, takes them if they gain at least this much on the
-#: validation rows, in nats per row; a mixture if they gain anything.
-LONGER, WORTH = 4, 0.05
+#: After the last trial, the best settings of a soft tree are tried with several times the steps, and
+#: taken if they gain this much on the validation rows, in nats per row: by kind of model.
+LONGER = {"paper": (4, 0.05), "quick": (2, 0.03), "mixture": (4, 0.0)}
 
 #: Settings that are not proposed, since one fit is scored with all their values: the numbers of trees
 #: of a VSGBM up to the largest, and what a fitted peer can change without being fitted again.
 ON_THE_WAY = ("n_trees", "smallest_scale")
 
 #: What a round has in common (depth shapes the program, whitening the data), and its values in the
-#: first rounds, before there is anything to learn from.
-SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5), "whiten": (1, 0)}
+#: first rounds, before there is anything to learn from: those of them that the model's ranges hold.
+SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5, 3), "whiten": (1, 0)}
 
 
 @dataclass(frozen=True)
@@ -165,15 +165,24 @@ def trains_longer(model: str, dataset: str) -> bool:
     setting = models.defaults(model)
     if not isinstance(setting, SoftTrees):
         return False
+    if model == QUICK:
+        return True
     small = datasets.size(dataset).n < SMALL
     return small and not setting.n_trees if is_mixture(model) else not small
+
+
+def longer_training(model: str) -> tuple[int, float]:
+    """How many times the steps a longer trial takes, and what it has to gain."""
+    kind = "quick" if model == QUICK else "mixture" if is_mixture(model) else "paper"
+    return LONGER[kind]
 
 
 def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """The same settings with several times the steps, and any number of trees."""
     setting = setting_for(model, datasets.size(dataset), parameters)
     assert isinstance(setting, SoftTrees)
-    return _without_trees(parameters) | {"steps": LONGER * setting.steps}
+    times, _ = longer_training(model)
+    return _without_trees(parameters) | {"steps": times * setting.steps}
 
 
 def _without_trees(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -209,11 +218,10 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    space = {
-        name: _distribution(optuna, choice)
-        for name, choice in models.ranges(model).items()
-        if name not in ON_THE_WAY
+    ranges = {
+        name: choice for name, choice in models.ranges(model).items() if name not in ON_THE_WAY
     }
+    space = {name: _distribution(optuna, choice) for name, choice in ranges.items()}
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     sampler = optuna.samplers.TPESampler(
         seed=seed + len(done), multivariate=True, constant_liar=True, n_startup_trials=ROUND
@@ -230,7 +238,7 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
         )
     asked = []
     if is_soft(model):
-        common = _common_to_round(study, space, len(done) // ROUND)
+        common = _common_to_round(study, ranges, space, len(done) // ROUND)
         study.sampler = optuna.samplers.PartialFixedSampler(common, sampler)
         if not len(done):
             before = models.parameters(models.defaults(model)) | common
@@ -239,8 +247,14 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
     return [{name: _rounded(value) for name, value in params.items()} for params in asked]
 
 
-def _common_to_round(study: Any, space: dict[str, Any], number: int) -> dict[str, int]:
-    shared = {name: values for name, values in SHARED.items() if name in space}
+def _common_to_round(
+    study: Any, ranges: Ranges, space: dict[str, Any], number: int
+) -> dict[str, int]:
+    shared = {
+        name: [value for value in values if value in ranges[name]]
+        for name, values in SHARED.items()
+        if name in ranges
+    }
     if all(number < len(values) for values in shared.values()):
         return {name: values[number] for name, values in shared.items()}
     free = study.ask(space).params
@@ -260,7 +274,12 @@ def evaluate(
     folds = validation_folds(size.n)
     trees = [setting for setting in settings if isinstance(setting, SoftTrees)]
     if trees:
-        return _evaluate_together(proposals, trees, data, folds)
+        part = 1 if model == QUICK else SHORTER
+        trials = [
+            replace(tree, members=min(tree.members, MEMBERS), steps=tree.steps // part)
+            for tree in trees
+        ]
+        return _evaluate_together(proposals, trials, data, folds)
     peers = [setting for setting in settings if not isinstance(setting, SoftTrees)]
     after = {
         name: choice.values  # noqa: PD011
@@ -300,8 +319,8 @@ def best_of(trials: pd.DataFrame) -> dict[str, Any]:
 
 def _worth(trials: pd.DataFrame) -> pd.Series:
     """The objective of each trial, less what longer training has to gain."""
-    quick = ~trials["model"].map(is_mixture).astype(bool)
-    return trials["objective"] - WORTH * (are_longer(trials) & quick)
+    gains = trials["model"].map(lambda model: longer_training(model)[1])
+    return trials["objective"] - gains * are_longer(trials)
 
 
 def published_trials() -> Path:
@@ -315,16 +334,12 @@ def _evaluate_together(
     data: Prepared,
     folds: Sequence[int],
 ) -> list[tuple[dict[str, Any], float]]:
-    shorter = [
-        replace(setting, members=min(setting.members, MEMBERS), steps=setting.steps // SHORTER)
-        for setting in settings
-    ]
-    repeated = [setting for setting in shorter for _ in folds]
+    repeated = [setting for setting in settings for _ in folds]
     stack = fit_stack(repeated, data, list(folds) * len(settings), [0] * len(repeated))
     outcomes = []
     for i, proposal in enumerate(proposals):
         replicas = range(i * len(folds), (i + 1) * len(folds))
-        if not shorter[i].n_trees:
+        if not settings[i].n_trees:
             scores = [_validate(stack.model(j), data, stack.folds[j]) for j in replicas]
             outcomes.append((dict(proposal), float(np.mean(scores))))
             continue

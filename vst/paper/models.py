@@ -56,6 +56,7 @@ MODELS: tuple[Model, ...] = (
     Model("xgboost-1", "XGBoost (1 tree)", "one tree", "xgboost", probabilistic=False),
     Model("vst-const", "VST (const.)", "one tree", "vst"),
     Model("vst-linear", "VST (linear)", "one tree", "vst"),
+    Model("vst-quick", "VST+ (quick)", "one tree", "vst", "beyond"),
     Model("vst-plus", "VST+", "one tree", "vst", "beyond"),
     Model("xbart", "XBART", "many trees", "xbart"),
     Model("sglb", "SGLB", "many trees", "sglb"),

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from vst.baselines import PEERS
 from vst.data.places import bundled_directory
 from vst.experiments.datasets import label as dataset_label
 from vst.paper import label
@@ -157,7 +158,7 @@ def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTab
     for dataset in datasets:
         found = models[models["dataset"] == dataset].dropna(subset="log_likelihood")
         ours = found[found["model"] == OURS].sort_values("fit_seconds")
-        peers = found[~found["model"].isin([OURS, "vsgbm-linear"]) & (found["tuned"] == 1)]
+        peers = found[found["model"].isin(PEERS) & (found["tuned"] == 1)]
         if ours.empty or peers.empty:
             continue
         best = peers.sort_values("log_likelihood").iloc[-1]
