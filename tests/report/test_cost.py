@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from vst.errors import UserError
+from vst.paper import MODELS
 from vst.report import cost
 
 
@@ -32,6 +33,23 @@ def test_times_are_multiples_of_the_reference(results):
     table = cost.ratio_table(results).frame.set_index("model")
     assert table["time per fold, median multiple"]["XBART"] == "0.25"
     assert table["better log-likelihood on"]["XBART"] == "0 of 1"
+
+
+def test_forms_of_a_soft_tree_stand_side_by_side_with_the_best_in_bold(results):
+    more = results[results["model"] == "vst-linear"].assign(
+        model="vst-quick", log_likelihood=0.5, seconds=3.0
+    )
+    [row] = cost.forms_table(pd.concat([results, more]), ["boston"]).frame.to_dict("records")
+    assert row == {
+        "data set": "boston",
+        "VST (linear)": "0.000 (4 s)",
+        "VST+ (quick)": "**0.500** (3 s)",
+    }
+
+
+def test_our_models_can_be_told_apart():
+    marks = [cost.OWN_MARKS.get(m.id, cost.MARKS[m.group]) for m in MODELS if m.family == "vst"]
+    assert len(set(marks)) == len(marks)
 
 
 def test_every_model_is_drawn(results):

@@ -54,7 +54,7 @@ PLUS_RANGES: Ranges = {"kl_weight": Interval(0.01, 1.0, log=True), "whiten": Who
 #: With the paper's learning rates the tuner of a VST+ ended at their upper edge on most data sets.
 FASTER_RANGES: Ranges = {"learning_rate": Interval(1e-4, 5e-3, log=True), **PLUS_RANGES}
 
-#: A VST+ that takes less time than a VST: few members of small trees, with large steps.
+#: A VST+ in about the time of a VST: few members, trees of moderate depth, and few but large steps.
 QUICK_RANGES: Ranges = {
     **PLUS_RANGES,
     "learning_rate": Interval(1e-3, 1e-2, log=True),

@@ -16,9 +16,15 @@ from vst.paper import MODEL_BY_ID, MODELS, label
 from vst.report.style import COLOURS, label_logarithmic, styled
 from vst.report.tables import MarkdownTable, number
 
-#: One mark per kind of model: one tree, many trees, networks; crosses for constant leaves.
+#: One mark per kind of model: one tree, many trees, networks; and others for the forms of ours, which
+#: share a colour.
 MARKS = {"one tree": "o", "many trees": "s", "deep ensemble": "D"}
-CONSTANT_LEAVES = {"vst-const": "X", "vsgbm-const": "P"}
+OWN_MARKS = {
+    "vst-const": "X", "vst-quick": ">", "vst-plus": "*", "vsgbm-const": "P", "vsgbm-plus": "h",
+}  # fmt: skip
+
+#: The forms of a VST with linear leaves, from the paper's to the most that this package can do.
+FORMS = ("vst-linear", "vst-quick", "vst-plus")
 
 
 def quality(results: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +72,7 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
         low = floor - 0.15 * (part["score"].max() - floor)
         for row in part.itertuples():
             model = MODEL_BY_ID[str(row.model)]
-            mark = CONSTANT_LEAVES.get(model.id, MARKS[model.group])
+            mark = OWN_MARKS.get(model.id, MARKS[model.group])
             axis.plot(
                 row.seconds,
                 max(row.score, low),
@@ -143,6 +149,23 @@ def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> Markdow
                 "tuning on all data sets, min": f"{spent.get(model.id, 0.0):.0f}",
             }
         )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def forms_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
+    """Log-likelihood and seconds per fold of each form of a VST with linear leaves; the best in bold."""
+    found = quality(results[results["model"].isin(FORMS)])
+    rows = []
+    for dataset in datasets:
+        part = found[found["dataset"] == dataset].set_index("model")
+        row = {"data set": dataset_label(dataset)}
+        for form in (name for name in FORMS if name in part.index):
+            score, seconds = part.loc[form, "score"], part.loc[form, "seconds"]
+            text = number(score)
+            best = f"**{text}**" if score == part["score"].max() else text
+            row[label(form)] = f"{best} ({seconds:.2g} s)"
+        if len(row) > 1:
+            rows.append(row)
     return MarkdownTable(pd.DataFrame(rows))
 
 

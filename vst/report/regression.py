@@ -223,9 +223,9 @@ def conclusion(results: pd.DataFrame) -> Markdown:
         for model, par in zip(winners["model"], winners["on par"], strict=True)
     )
     lines.append(
-        f"- **VST+ (quick or not) or VSGBM+** has the best log-likelihood of all models on {first} of the "
-        f"{len(winners)} data sets on which all of them have run, and is the best or on par with it "
-        f"on {level}."
+        "- **VST+ (quick or not) or VSGBM+** has the best log-likelihood of all models on "
+        f"{first} of the {len(winners)} data sets on which all of them have run, and is the best or "
+        f"on par with it on {level}."
     )
     return Markdown("\n".join(lines))
 
