@@ -15,3 +15,15 @@ def test_configuring_first_gives_one_device_per_core():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout == "3\n"
+
+
+def test_a_device_calls_lapack_with_the_threads_of_its_own_core():
+    """More than that wait for each other, in a pinned process for whole time slices."""
+    code = (
+        "import vst; vst.configure(); from threadpoolctl import threadpool_info; "
+        "print({lib['num_threads'] for lib in threadpool_info() if lib['user_api'] == 'blas'})"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "{1}\n"

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 
 import jax
+import scipy.linalg  # noqa: F401  whose LAPACK JAX calls: only what is loaded can be limited
+from threadpoolctl import threadpool_limits
 
 
 def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
@@ -11,6 +13,8 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
 
     On a CPU, XLA runs programs as small as a soft tree's training step on one core. With one device
     per core, replicas (folds, seeds, members) are divided over all of them. GPUs need no such help.
+    BLAS and LAPACK, which JAX calls for large ranks, get the cores that a device has: more threads
+    than that wait for each other, and made fits in a process with one core twenty times as slow.
 
     Parameters
     ----------
@@ -19,13 +23,15 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
     cache
         Directory of compiled programs, by default ``~/.cache/vst/jax``.
     """
+    count = devices or available_cores()
     try:
-        jax.config.update("jax_num_cpu_devices", devices or available_cores())
+        jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError as error:
         raise RuntimeError(
             "JAX has computed something already, and its devices cannot be changed any more: call "
             "vst.configure() before the first fit"
         ) from error
+    threadpool_limits(max(1, available_cores() // count), user_api="blas")
     jax.config.update("jax_compilation_cache_dir", str(cache or user_cache() / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
