@@ -160,10 +160,9 @@ def forms_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
         part = found[found["dataset"] == dataset].set_index("model")
         row = {"data set": dataset_label(dataset)}
         for form in (name for name in FORMS if name in part.index):
-            score, seconds = part.loc[form, "score"], part.loc[form, "seconds"]
-            text = number(score)
-            best = f"**{text}**" if score == part["score"].max() else text
-            row[label(form)] = f"{best} ({seconds:.2g} s)"
+            score, seconds = part["score"][form], part["seconds"][form]
+            best = "**" if score == part["score"].max() else ""
+            row[label(form)] = f"{best}{number(score)}{best} ({seconds:.2g} s)"
         if len(row) > 1:
             rows.append(row)
     return MarkdownTable(pd.DataFrame(rows))
