@@ -67,3 +67,13 @@ def test_the_best_peer_is_reached_by_the_shortest_training_that_is_as_good(model
 def test_what_was_committed_can_be_shown():
     assert len(speed.targets_table(speed.latest()).frame)
     assert len(speed.history_table().frame)
+
+
+def test_a_page_can_be_made_before_anything_was_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed, "directory", lambda: tmp_path)
+    assert speed.latest("models.csv").empty
+    (tmp_path / "models.csv").write_text("date,machine,dataset,model,part\n")
+    nothing = speed.latest("models.csv")
+    for table in (speed.models_table, speed.reaching_table):
+        assert table(nothing, ["boston"]).frame.empty
+    assert speed.memory_table(nothing).frame.empty

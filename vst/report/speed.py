@@ -38,9 +38,13 @@ def directory() -> Path:
 def latest(name: str = "results.csv") -> pd.DataFrame:
     """The last run of each benchmark, and of each model, on the machine that was last used."""
     path = directory() / name
-    if not path.exists():
+    table = (
+        pd.read_csv(path, keep_default_na=name != "results.csv")
+        if path.exists()
+        else pd.DataFrame()
+    )
+    if table.empty:  # nothing has been measured yet
         return pd.DataFrame()
-    table = pd.read_csv(path, keep_default_na=name != "results.csv")
     table = table[table["machine"] == table["machine"].iloc[-1]]
     if "benchmark" in table:
         return table[table["date"] == table.groupby("benchmark")["date"].transform("max")]
