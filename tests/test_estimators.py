@@ -413,7 +413,9 @@ def test_an_interrupt_leaves_no_half_fitted_estimator(model, rng, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_control_c_stops_a_long_fit():
     code = (
-        "import numpy as np, vst\n"
+        "import signal, numpy as np, vst\n"
+        # Shells start what runs in the background with the signal ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "x = np.linspace(0, 1, 50)[:, None]\n"
         "vst.VSTRegressor(steps=10**8, progress=True).fit(x, x[:, 0])\n"
     )
