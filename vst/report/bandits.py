@@ -111,6 +111,10 @@ def explored(loaded: Loaded) -> Figure:
     keys = loaded.runs.set_index("key")["model"]
     frame = loaded.choices.assign(model=loaded.choices["key"].map(keys))
     models = [name for name in ORDER if name in set(frame["model"])]
+    if not models:
+        figure = plt.figure(figsize=(8.6, 0.6))
+        figure.text(0.5, 0.5, "the exploration bandit is not among these", ha="center", va="center")
+        return figure
     arms = int(frame["arm"].max()) + 1
     steps = int(loaded.runs.loc[loaded.runs["dataset"] == "exploration", "steps"].iloc[0])
     figure, axes = plt.subplots(
