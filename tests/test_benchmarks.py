@@ -87,3 +87,12 @@ def test_a_process_that_takes_too_long_is_a_lower_bound(monkeypatch):
     assert row["stopped"] == 1
     assert row["fit_seconds"] == pytest.approx(0.01 * -(-models.FOLDS // models.side_by_side()))
     assert np.isnan(row["log_likelihood"])
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [([1.0, 2.0, 1.5], 3), ([2.0, 4.0], 2), ([9.0], 1)])
+def test_short_fits_are_repeated_and_their_median_counts(seconds, runs):
+    left = iter(seconds)
+    fit, predict, score = models.repeated(lambda: (next(left), 0.5, 7.0))
+    assert (fit, predict, score) == (np.median(seconds), 0.5, 7.0)
+    assert len(seconds) == runs
+    assert next(left, None) is None

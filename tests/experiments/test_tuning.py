@@ -55,8 +55,6 @@ def test_the_last_trial_is_the_best_one_with_more_steps(tmp_path, short):
         ("vst-plus", -0.01, 0),
         ("vst-linear", 0.01, 0),
         ("vst-linear", 0.2, 1),
-        ("vst-quick", 0.02, 0),
-        ("vst-quick", 0.04, 1),
     ],
 )
 def test_longer_training_has_to_pay_where_a_model_should_stay_quick(model, gain, chosen):
@@ -67,15 +65,37 @@ def test_longer_training_has_to_pay_where_a_model_should_stay_quick(model, gain,
     assert tuning.best_of(trials) == parameters[chosen]
 
 
-def test_mixtures_train_longer_on_small_data_and_single_posteriors_on_large():
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [
+        ((0.02, 0.02, 0.05), {}),
+        ((0.04, 0.02, 0.05), {"steps": 160}),
+        ((0.04, 0.05, 0.07), {"members": 8}),
+        ((0.04, 0.05, 0.09), {"steps": 160, "members": 8}),
+    ],
+)
+def test_every_doubling_of_the_quick_models_work_has_to_pay(gains, chosen):
+    more = [{}, {"steps": 160}, {"members": 8}, {"steps": 160, "members": 8}]
+    trials = pd.DataFrame(
+        {
+            "model": "vst-quick",
+            "objective": 1 + np.array([0, *gains]),
+            "parameters": [as_text({"depth": 4} | extra) for extra in more],
+        }
+    )
+    assert tuning.best_of(trials) == {"depth": 4} | chosen
+
+
+def test_which_models_are_tried_with_more_work_depends_on_the_rows():
     longer = [
         (model, dataset)
         for model in ("vst-linear", "vst-quick", "vst-plus", "vsgbm-plus", "sglb")
-        for dataset in ("yacht", "power")
+        for dataset in ("yacht", "boston", "power")
         if tuning.trains_longer(model, dataset)
     ]
-    quick = [("vst-quick", "yacht"), ("vst-quick", "power")]
-    assert longer == [("vst-linear", "power"), *quick, ("vst-plus", "yacht")]
+    quick = [("vst-quick", "boston"), ("vst-quick", "power")]
+    mixtures = [("vst-plus", "yacht"), ("vst-plus", "boston")]
+    assert longer == [("vst-linear", "power"), *quick, *mixtures]
 
 
 def test_the_quick_model_takes_twice_the_steps_with_half_the_leaves():
@@ -83,8 +103,23 @@ def test_the_quick_model_takes_twice_the_steps_with_half_the_leaves():
     deep, shallow = (setting_for("vst-quick", size, {"depth": depth}) for depth in (4, 3))
     assert shallow.steps == pytest.approx(2 * deep.steps, abs=1)
     assert deep.members * deep.steps < setting_for("vst-linear", size, {}).steps
-    longer = tuning.longer("vst-quick", "yacht", {"depth": 3})
-    assert longer["steps"] == 2 * shallow.steps
+    more_steps, more_members, both = tuning.longer("vst-quick", "yacht", {"depth": 3})
+    assert more_steps == {"depth": 3, "steps": 2 * shallow.steps}
+    assert more_members == {"depth": 3, "members": 2 * shallow.members}
+    assert both == more_steps | more_members
+
+
+def test_trials_of_the_quick_model_are_whole_fits(short, monkeypatch):
+    fitted = []
+    original = tuning.fit_stack
+    monkeypatch.setattr(
+        tuning, "fit_stack", lambda settings, *a: fitted.extend(settings) or original(settings, *a)
+    )
+    proposals = [{"depth": 3}, {"depth": 3, "members": 8}]
+    for proposal in proposals:
+        tuning.evaluate("vst-quick", "yacht", [proposal])
+    tuning.evaluate("vst-plus", "yacht", [{"depth": 3}])
+    assert [(fit.members, fit.steps) for fit in fitted[::3]] == [(4, 13), (8, 13), (3, 20)]
 
 
 def test_the_best_trial_is_the_tuned_setting(tmp_path):

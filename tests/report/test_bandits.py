@@ -124,3 +124,8 @@ def test_the_picture_of_choices_has_a_row_per_agent_and_a_column_per_quarter():
     assert picture.shape == (3, 40)
     assert picture[:, 3].tolist() == [0.5, 0.0, 0.5]
     assert picture.sum() == 1.0
+
+
+def test_the_picture_of_exploration_says_so_where_its_bandit_did_not_run():
+    (text,) = report.explored(made_up({("vst", "mushroom"): 10})).texts
+    assert "not among these" in text.get_text()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ ROUND = 8
 #: Trials per data set, where they are not 16: more for more settings, fewer where one takes long. BART
 #: keeps the defaults of its literature.
 TRIALS = {
-    "vst-quick": 32,
+    "vst-quick": 48,
     "vst-plus": 32,
     "vsgbm-const": 8,
     "vsgbm-linear": 8,
@@ -49,20 +49,37 @@ TRIALS = {
     "sglb-1": 12,
 }
 
-#: A trial of a soft tree takes half of the steps, enough to tell good settings from bad ones, but of
-#: the model that has few steps all of them.
-SHORTER, QUICK = 2, "vst-quick"
+#: A trial of a soft tree takes half of the steps, enough to tell good settings from bad ones.
+SHORTER = 2
 
 #: Most members of a mixture or an ensemble in a trial. More than one, since it averages over what its
 #: members overfit and so wants, for example, a lower KL weight than each of them alone.
 MEMBERS = 3
 
+#: The model that is as quick as a trial: its trials have all of its steps and members.
+QUICK = "vst-quick"
+
 #: Data sets of fewer rows are small: their models vary more from fold to fold, and take less time.
 SMALL = 2_000
 
-#: After the last trial, the best settings of a soft tree are tried with several times the steps, and
-#: taken if they gain this much on the validation rows, in nats per row: by kind of model.
-LONGER = {"paper": (4, 0.05), "quick": (2, 0.03), "mixture": (4, 0.0)}
+#: On fewer rows than this the tree libraries are done in two seconds.
+TINY = 500
+
+
+class Longer(NamedTuple):
+    """Training with more work, and what it has to gain on the validation rows in nats per row."""
+
+    steps: int  #: times those of before
+    members: int  #: times those of before
+    gain: float
+
+
+#: What the best settings of a soft tree are tried with after the last trial, by kind of model.
+LONGER = {
+    "paper": (Longer(4, 1, 0.05),),
+    "quick": (Longer(2, 1, 0.03), Longer(1, 2, 0.03), Longer(2, 2, 0.06)),
+    "mixture": (Longer(4, 1, 0.0),),
+}
 
 #: Settings that are not proposed, since one fit is scored with all their values: the numbers of trees
 #: of a VSGBM up to the largest, and what a fitted peer can change without being fitted again.
@@ -109,10 +126,11 @@ class Tuning:
             shorter = done[~are_longer(done)]
             self._try(store, propose(self.model, shorter, count, seed=self.seed), len(done))
         if trains_longer(self.model, self.dataset) and len(done):
-            wanted = longer(self.model, self.dataset, best_of(done[~are_longer(done)]))
+            best = best_of(done[~are_longer(done)])
             tried = [_without_trees(as_parameters(text)) for text in done["parameters"]]
-            if wanted not in tried:
-                self._try(store, [wanted], len(done))
+            for wanted in longer(self.model, self.dataset, best):
+                if wanted not in tried:
+                    self._try(store, [wanted], len(store.load([self.file])))
         return []
 
     def _try(self, store: Store, proposals: list[dict[str, Any]], number: int) -> None:
@@ -157,32 +175,37 @@ def is_mixture(model: str) -> bool:
 
 
 def trains_longer(model: str, dataset: str) -> bool:
-    """Whether a model's best settings are tried with more steps.
+    """Whether a model's best settings are tried with more work.
 
     The paper's models are so on large data: on small data they would no longer be as quick as their
-    peers. A mixture is so on small data, and a boosted one not at all: it would take too long.
+    peers, nor the quick one on tiny data. A mixture is so on small data, and a boosted one not at all:
+    it would take too long.
     """
     setting = models.defaults(model)
     if not isinstance(setting, SoftTrees):
         return False
+    n = datasets.size(dataset).n
     if model == QUICK:
-        return True
-    small = datasets.size(dataset).n < SMALL
+        return n >= TINY
+    small = n < SMALL
     return small and not setting.n_trees if is_mixture(model) else not small
 
 
-def longer_training(model: str) -> tuple[int, float]:
-    """How many times the steps a longer trial takes, and what it has to gain."""
-    kind = "quick" if model == QUICK else "mixture" if is_mixture(model) else "paper"
-    return LONGER[kind]
+def longer_training(model: str) -> tuple[Longer, ...]:
+    """The trainings with more work that are tried of a model."""
+    return LONGER["quick" if model == QUICK else "mixture" if is_mixture(model) else "paper"]
 
 
-def longer(model: str, dataset: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The same settings with several times the steps, and any number of trees."""
+def longer(model: str, dataset: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """The same settings with more work, and any number of trees."""
     setting = setting_for(model, datasets.size(dataset), parameters)
     assert isinstance(setting, SoftTrees)
-    times, _ = longer_training(model)
-    return _without_trees(parameters) | {"steps": times * setting.steps}
+    return [
+        _without_trees(parameters)
+        | ({"steps": more.steps * setting.steps} if more.steps > 1 else {})
+        | ({"members": more.members * setting.members} if more.members > 1 else {})
+        for more in longer_training(model)
+    ]
 
 
 def _without_trees(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -190,9 +213,9 @@ def _without_trees(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def are_longer(trials: pd.DataFrame) -> pd.Series:
-    """Which trials are those with more steps."""
-    named = trials["parameters"].map(lambda text: "steps" in as_parameters(text))
-    return trials["model"].map(is_soft).astype(bool) & named.astype(bool)
+    """Which trials are those with more work."""
+    more = [not {"steps", "members"}.isdisjoint(as_parameters(t)) for t in trials["parameters"]]
+    return trials["model"].map(is_soft).astype(bool) & np.array(more, bool)
 
 
 def default_trials(model: str) -> int:
@@ -274,12 +297,12 @@ def evaluate(
     folds = validation_folds(size.n)
     trees = [setting for setting in settings if isinstance(setting, SoftTrees)]
     if trees:
-        part = 1 if model == QUICK else SHORTER
-        trials = [
-            replace(tree, members=min(tree.members, MEMBERS), steps=tree.steps // part)
-            for tree in trees
-        ]
-        return _evaluate_together(proposals, trials, data, folds)
+        if model != QUICK:
+            trees = [
+                replace(tree, members=min(tree.members, MEMBERS), steps=tree.steps // SHORTER)
+                for tree in trees
+            ]
+        return _evaluate_together(proposals, trees, data, folds)
     peers = [setting for setting in settings if not isinstance(setting, SoftTrees)]
     after = {
         name: choice.values  # noqa: PD011
@@ -319,8 +342,21 @@ def best_of(trials: pd.DataFrame) -> dict[str, Any]:
 
 def _worth(trials: pd.DataFrame) -> pd.Series:
     """The objective of each trial, less what longer training has to gain."""
-    gains = trials["model"].map(lambda model: longer_training(model)[1])
-    return trials["objective"] - gains * are_longer(trials)
+    gains = [
+        _gain(model, as_parameters(text)) if long else 0.0
+        for model, text, long in zip(
+            trials["model"], trials["parameters"], are_longer(trials), strict=True
+        )
+    ]
+    return trials["objective"] - gains
+
+
+def _gain(model: str, parameters: dict[str, Any]) -> float:
+    """What a trial with more steps, more members or both has to gain."""
+    more = "steps" in parameters, "members" in parameters
+    return next(
+        kind.gain for kind in longer_training(model) if (kind.steps > 1, kind.members > 1) == more
+    )
 
 
 def published_trials() -> Path:
