@@ -4,7 +4,7 @@ import logging
 import multiprocessing
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,9 @@ from vst.experiments.runner import end_with_parent
 
 #: A cell that takes longer than this is stuck (seconds).
 CELL_TIMEOUT = 4 * 3600
+
+#: Between two signs of life while chapters take long (seconds).
+TICK = 5
 
 #: Where an executed copy keeps the digest of what it was made from.
 DIGEST = "made_from"
@@ -99,16 +102,16 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
     if not executions:
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(
-        min(jobs, len(executions)), mp_context=context, initializer=end_with_parent
-    )
+    jobs = min(jobs, len(executions))
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
     try:
-        waiting = {pool.submit(execution.run): execution for execution in executions}
+        left = {pool.submit(execution.run): execution.name for execution in executions}
         with tqdm(total=len(executions), unit="chapter") as bar:
-            for future in as_completed(waiting):
-                seconds = future.result()
-                bar.write(f"{waiting[future].name} executed in {seconds:.0f} s")
-                bar.update()
+            while left:
+                bar.set_postfix_str(", ".join(list(left.values())[:jobs]))
+                for future in wait(left, TICK, FIRST_COMPLETED).done:
+                    bar.write(f"{left.pop(future)} executed in {future.result():.0f} s")
+                    bar.update()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
