@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import vst
-from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays
+from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays, regressor
+from vst.data.preparation import Standardiser
 from vst.validation import check_training_data
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
@@ -311,6 +312,27 @@ def test_a_memory_mapped_table_is_read_in_blocks(model, rng, tmp_path, monkeypat
     assert max(map(len, arrays.row_blocks(taken))) == 16
     fitted = clone(model).fit(read, y)
     np.testing.assert_allclose(fitted.predict(read), expected, rtol=0.01, atol=0.05)
+
+
+@both
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_large_table_is_fitted_without_a_copy_of_it(model, whiten, rng, tmp_path, monkeypatch):
+    copied = []
+    standardise = Standardiser.__call__
+
+    def spy(self, x):
+        copied.append(len(x))
+        return standardise(self, x)
+
+    x, y = matrix(rng, n=40_000)
+    few = {"batch_size": 4, "steps": 250, "whiten": whiten}
+    expected = clone(model).set_params(**few).fit(x, y).predict(x[:100])
+    np.save(tmp_path / "x.npy", x)
+    monkeypatch.setattr(regressor, "LARGE_TABLE", 0)
+    monkeypatch.setattr(Standardiser, "__call__", spy)
+    fitted = clone(model).set_params(**few).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
+    assert max(copied) <= arrays.BLOCK_ROWS
+    np.testing.assert_allclose(fitted.predict(x[:100]), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_distribution_keeps_the_rows_it_was_asked_for(rng):

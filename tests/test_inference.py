@@ -266,6 +266,39 @@ def test_inputs_are_not_copied(rng, key, monkeypatch):
     assert set(places) == {aligned.ctypes.data}
 
 
+class Fetched:
+    """Inputs that come in parts only, and tell how many rows were asked for."""
+
+    def __init__(self, x):
+        self.x, self.dtype, self.asked = x, x.dtype, []
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, rows):
+        self.asked.append(len(rows))
+        return self.x[rows]
+
+
+@pytest.mark.parametrize("own_targets", [False, True])
+@pytest.mark.parametrize("batch_size", [32, 200], ids=["minibatches", "whole"])
+def test_fetching_minibatches_does_not_change_the_fit(batch_size, own_targets, rng, seed):
+    """Three replicas on two devices: one place is filled up. 260 steps: the second chunk is short."""
+    x, y = data(rng)
+    rows = Rows.of([np.arange(100), np.arange(50), np.arange(20, 90)])
+    program = Program(SMALL.shape, rank=2, batch_size=batch_size)
+    targets = np.stack([y, -y, 2 * y]) if own_targets else y
+    table = Fetched(x)
+    whole, fetched = (
+        trained(jax.random.key(seed), inputs, targets, rows, steps=260, program=program)
+        for inputs in (x, table)
+    )
+    for expected, found in zip(whole.posteriors, fetched.posteriors, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(fetched.elbo, whole.elbo, rtol=1e-4, atol=1e-4)
+    assert table.asked == [3 * inference.CHUNK * min(batch_size, 100)] * 2
+
+
 def test_many_columns_on_several_devices_do_not_wait_for_each_other():
     """With LAPACK dividing stacks of matrices over the devices' own threads, this never ended."""
     script = """

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -18,7 +18,19 @@ BLOCK_ROWS = 2**14
 ALIGNMENT = 64
 
 
-def row_blocks(x: AnyArray) -> Iterator[Any]:
+class Inputs(Protocol):
+    """A prepared table: an array, or what gives arrays of some of its rows."""
+
+    @property
+    def dtype(self) -> Any:
+        """Its precision."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+
+def row_blocks(x: Inputs) -> Iterator[Any]:
     """Views of a table, a block of rows after the other."""
     return (x[start : start + BLOCK_ROWS] for start in range(0, len(x), BLOCK_ROWS))
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vst.arrays import AnyArray, row_blocks
+from vst.arrays import AnyArray, Inputs, row_blocks
 from vst.inference import Fit, Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
@@ -63,7 +63,7 @@ def fit_ensemble(
     key: PRNGKeyArray,
     program: Program,
     hyper: Hyperparameters,
-    x: Float[AnyArray, "n d"],
+    x: Inputs,
     y: Float[AnyArray, " n"],
     rows: Rows,
     *,
@@ -81,7 +81,7 @@ def fit_ensemble(
     list of Fit
         One per tree; each holds the posteriors of all replicas.
     """
-    y = jnp.broadcast_to(jnp.asarray(y, jnp.result_type(x)), (len(rows.counts), len(x)))
+    y = jnp.broadcast_to(jnp.asarray(y, jnp.result_type(x.dtype)), (len(rows.counts), len(x)))
     residual = y
     fits: list[Fit] = []
     keys = key if key.ndim else jax.random.split(key, len(y))
@@ -103,7 +103,7 @@ def _draw_sum(
     shape: TreeShape,
     beta: float | Float[Array, "*replicas"],
     fits: list[Fit],
-    x: Float[AnyArray, "n d"],
+    x: Inputs,
 ) -> Float[Array, "replicas n"]:
     """Sum of one draw of each tree so far, for every replica."""
     draws = [_sample(_fold_in(keys, tree), fitted.posteriors) for tree, fitted in enumerate(fits)]
@@ -143,7 +143,7 @@ def draw_ensemble(
     shape: TreeShape,
     beta: float,
     trees: LowRankGaussian,
-    x: Float[AnyArray, "n d"],
+    x: Inputs,
     y: Float[AnyArray, " n"],
     *,
     n_draws: int,

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vst.arrays import AnyArray
+from vst.arrays import AnyArray, Inputs
 from vst.boosting import EnsembleDraws, NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
 from vst.inference import Program, fit, require_convergence
 from vst.posterior import LowRankGaussian
@@ -120,7 +120,7 @@ class VSTRegressor(VariationalRegressor):
         """The first member's posterior."""
         return self.posteriors_[0]
 
-    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
+    def _train(self, key: PRNGKeyArray, program: Program, x: Inputs, y: AnyArray) -> None:
         rows = Rows.all(len(x), int(self.members))
         label = "VST" if self.progress else None
         result = fit(
@@ -233,7 +233,7 @@ class VSGBMRegressor(VariationalRegressor):
         positive("prior_sigma_beta", self.prior_sigma_beta)
         one_of("noise_update", self.noise_update, ("paper", "conjugate"))
 
-    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
+    def _train(self, key: PRNGKeyArray, program: Program, x: Inputs, y: AnyArray) -> None:
         tree_key, draw_key = jax.random.split(key)
         fits = fit_ensemble(
             tree_key,

@@ -6,8 +6,10 @@ divided over the host's devices. Only :class:`Program` fixes the compiled code; 
 scale, beta, KL weight, rows and number of steps are traced values.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import count, repeat
 from typing import NamedTuple
 
 import jax
@@ -18,7 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 from tqdm import tqdm
 
-from vst.arrays import AnyArray
+from vst.arrays import AnyArray, Inputs
 from vst.posterior import LowRankGaussian
 from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
@@ -126,7 +128,7 @@ def fit(
     key: PRNGKeyArray,
     program: Program,
     hyper: Hyperparameters,
-    x: Float[AnyArray, "n d"],
+    x: Inputs,
     y: Float[AnyArray, "*replicas n"],
     rows: Rows,
     *,
@@ -147,7 +149,8 @@ def fit(
     program, hyper
         Static and traced settings.
     x
-        Inputs, shared by all replicas.
+        Inputs, shared by all replicas: an array, or a table whose rows are fetched, minibatch by
+        minibatch, while the devices work on those before. The outcome is the same.
     y
         Targets: shared, or one row of them per replica.
     rows
@@ -178,24 +181,34 @@ def fit(
     def shared(value: AnyArray) -> Array:
         return jax.device_put(value, NamedSharding(mesh, SHARED))
 
-    # Straight from NumPy, the inputs are not copied, not even for a second device of the host.
-    x = shared(x)
-    y = jnp.asarray(y, x.dtype)
+    dtype = jnp.result_type(x.dtype)
     init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
-        initial = initialise(init_keys, program, x.dtype)
+        initial = initialise(init_keys, program, dtype)
     state = jax.tree.map(each, start_state(initial))
     keys = each(train_keys)
-    hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, x.dtype), replicas)), hyper)
-    data = x, each(y) if y.ndim == 2 else shared(y), jax.tree.map(each, rows)
+    hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
+    rows = jax.tree.map(each, rows)
+
+    if isinstance(x, AnyArray):
+        # Straight from NumPy, the inputs are not copied, not even for a second device of the host.
+        y = jnp.asarray(y, dtype)
+        chunks = repeat((shared(x), each(y) if y.ndim == 2 else shared(y)))
+    else:
+        targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
+        fetched = _fetch(x, targets, keys, rows, program.batch_size)
+        chunks = (jax.tree.map(each, chunk) for chunk in fetched)
 
     trace = np.empty((replicas, steps))
     with tqdm(total=steps, desc=progress, disable=progress is None, unit="step") as bar:
+        data = next(chunks)
         for start in range(0, steps, CHUNK):
             stop = min(start + CHUNK, steps)
             state, values = _train(
-                state, keys, start, stop, steps, *data, hyper, program=program, mesh=mesh
+                state, keys, start, stop, steps, *data, rows, hyper, program=program, mesh=mesh
             )
+            # The devices are at work: meanwhile, what they will look at next is fetched.
+            data = next(chunks) if stop < steps else ()
             trace[:, start:stop] = np.asarray(values)[:replicas, : stop - start]
             bar.update(stop - start)
             bar.set_postfix_str(f"ELBO {trace[:, start:stop].mean():.3f} nats/row", refresh=False)
@@ -280,8 +293,8 @@ def _train(
     start: int,
     stop: int,
     total: int,
-    x: Float[Array, "n d"],
-    y: Float[Array, "*replicas n"],
+    x: Float[Array, "n d"] | Float[Array, "replicas chunk b d"],
+    y: Float[Array, "*replicas n"] | Float[Array, "replicas chunk b"],
     rows: Rows,
     hyper: Hyperparameters,
     *,
@@ -289,13 +302,14 @@ def _train(
     mesh: Mesh,
 ) -> tuple[State, Float[Array, "replicas chunk"]]:
     """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of all replicas."""
-    y_axis, y_spec = (0, EACH) if y.ndim == 2 else (None, SHARED)
+    x_axis, x_spec = (0, EACH) if x.ndim == 4 else (None, SHARED)
+    y_axis, y_spec = (0, EACH) if y.ndim >= 2 else (None, SHARED)
     return jax.shard_map(
         jax.vmap(
-            partial(train_replica, program), in_axes=(0, 0, None, None, None, None, y_axis, 0, 0)
+            partial(train_replica, program), in_axes=(0, 0, None, None, None, x_axis, y_axis, 0, 0)
         ),
         mesh=mesh,
-        in_specs=(EACH, EACH, SHARED, SHARED, SHARED, SHARED, y_spec, EACH, EACH),
+        in_specs=(EACH, EACH, SHARED, SHARED, SHARED, x_spec, y_spec, EACH, EACH),
         out_specs=EACH,
         check_vma=False,
     )(state, keys, start, stop, total, x, y, rows, hyper)
@@ -308,46 +322,87 @@ def train_replica(
     start: int,
     stop: int,
     total: int,
-    x: Float[Array, "n d"],
-    y: Float[Array, " n"],
+    x: Float[Array, "n d"] | Float[Array, "chunk b d"],
+    y: Float[Array, " n"] | Float[Array, "chunk b"],
     rows: Rows,
     hyper: Hyperparameters,
 ) -> tuple[State, Float[Array, " chunk"]]:
-    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of one replica."""
+    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of one replica.
+
+    ``x`` and ``y`` hold all data, of which each step draws a minibatch of ``rows``; or, with an axis
+    more, the minibatches themselves, from step ``start`` on.
+    """
     optimiser = optax.scale_by_adam()
     n = jnp.asarray(rows.counts)
     noise_shape = (NOISE_BLOCK, program.mc_samples, program.shape.n_params + program.rank)
 
-    def loss(variational: Array, noise: Array, batch: Array) -> Float[Array, ""]:
+    def loss(variational: Array, noise: Array, x: Array, y: Array) -> Float[Array, ""]:
         posterior = posterior_of(variational)
         weights = _padding_weights(rows, program.batch_size)
-        bound = elbo(noise, posterior, program.shape, hyper, x[batch], y[batch], n, weights)
-        return -bound / n
+        return -elbo(noise, posterior, program.shape, hyper, x, y, n, weights) / n
 
     def block(j: int, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, trace = carry
-        batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
+        batch_key, noise_key = _block_keys(key, j)
         first = j * NOISE_BLOCK
 
-        def step(state: State, given: tuple[Array, Array, Array]) -> tuple[State, Array]:
-            number, noise, batch = given
-            value, gradient = jax.value_and_grad(loss)(state.variational, noise, batch)
+        def step(state: State, given: tuple[Array, ...]) -> tuple[State, Array]:
+            number, *batch = given
+            value, gradient = jax.value_and_grad(loss)(state.variational, *batch)
             direction, optimiser_state = optimiser.update(gradient, state.optimiser)
             # Past the last step the rate is zero: the last block may be longer than what is left.
             rate = hyper.learning_rate * jnp.clip(2.0 * (1.0 - number / total), 0.0, 1.0)
             return State(state.variational - rate * direction, optimiser_state), -value
 
-        given = (
-            first + jnp.arange(NOISE_BLOCK),
-            jax.random.normal(noise_key, noise_shape, x.dtype),
-            _minibatches(batch_key, rows, program.batch_size),
-        )
-        state, values = jax.lax.scan(step, state, given)
+        if x.ndim == 3:
+            batches = [jax.lax.dynamic_slice_in_dim(a, first - start, NOISE_BLOCK) for a in (x, y)]
+        else:
+            drawn = _minibatches(batch_key, rows, program.batch_size)
+            batches = [x[drawn], y[drawn]]
+        numbers = first + jnp.arange(NOISE_BLOCK)
+        noise = jax.random.normal(noise_key, noise_shape, x.dtype)
+        state, values = jax.lax.scan(step, state, (numbers, noise, *batches))
         return state, jax.lax.dynamic_update_slice(trace, values, (first - start,))
 
     trace = jnp.zeros(CHUNK, state.variational.dtype)
     blocks = start // NOISE_BLOCK, -(-stop // NOISE_BLOCK)
     return jax.lax.fori_loop(*blocks, block, (state, trace))
+
+
+def _fetch(
+    x: Inputs,
+    y: Float[np.ndarray, "replicas n"],
+    keys: PRNGKeyArray,
+    rows: Rows,
+    batch_size: int,
+) -> Iterator[
+    tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
+]:
+    """The minibatches that training would draw, a chunk of steps after the other."""
+    for start in count(step=CHUNK):
+        numbers = np.asarray(_row_numbers(keys, start, rows, batch_size))[: len(y)]
+        inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
+        yield inputs, y[np.arange(len(y))[:, None, None], numbers]
+
+
+def _block_keys(key: PRNGKeyArray, j: int | Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """Keys of a block's minibatches and of its noise."""
+    batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
+    return batch_key, noise_key
+
+
+@partial(jax.jit, static_argnames="batch_size")
+@partial(jax.vmap, in_axes=(0, None, 0, None))
+def _row_numbers(
+    key: PRNGKeyArray, start: int, rows: Rows, batch_size: int
+) -> Int[Array, "chunk b"]:
+    """Row numbers of the minibatches that training draws from step ``start`` on."""
+
+    def block(j: Int[Array, ""]) -> Int[Array, "block b"]:
+        return _minibatches(_block_keys(key, j)[0], rows, batch_size)
+
+    blocks = start // NOISE_BLOCK + jnp.arange(CHUNK // NOISE_BLOCK)
+    return jax.vmap(block)(blocks).reshape(CHUNK, -1)
 
 
 def _minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "block b"]:

@@ -8,7 +8,7 @@ draws, everything here is exact: nothing is estimated by sampling again.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, PRNGKeyArray
 from sklearn.utils import check_random_state
 
-from vst.arrays import AnyArray
+from vst.arrays import AnyArray, Inputs
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree, TreeShape, normal_log_prob
 
@@ -67,18 +67,6 @@ class Draws(Protocol):
 
     def mixture(self, x: Float[Array, "n d"]) -> Mixture:
         """The distribution of the target under each draw."""
-
-
-class Inputs(Protocol):
-    """Prepared inputs: an array, or what gives arrays of some of its rows."""
-
-    @property
-    def dtype(self) -> Any:
-        """Their precision."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: Any, /) -> Any: ...
 
 
 @partial(jax.tree_util.register_dataclass)

@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vst import storage
-from vst.arrays import AnyArray
-from vst.data.preparation import Standardiser, TableEncoder
-from vst.inference import Hyperparameters, Program
+from vst.arrays import AnyArray, Inputs
+from vst.data.preparation import Standardised, Standardiser, TableEncoder
+from vst.inference import CHUNK, Hyperparameters, Program
 from vst.posterior import LowRankGaussian
-from vst.predictive import Draws, Inputs, PredictiveDistribution, map_rows, mean_functions
+from vst.predictive import Draws, PredictiveDistribution, map_rows, mean_functions
 from vst.tree import Leaves, Noise, TreeShape
 from vst.validation import (
     Table,
@@ -30,6 +30,11 @@ from vst.validation import (
 
 #: Independent streams of a seed's random numbers, so that no two purposes share any.
 TRAINING, PREDICTION, PURPOSES = 0, 1, 2
+
+#: A table is not copied as a whole for training if the copy had more bytes than this, and more rows
+#: than so many chunks of minibatches: below, to fetch these would take longer, and no less memory.
+LARGE_TABLE = 2**27
+MANY_CHUNKS = 16
 
 #: Keeps the draws of ``sample_functions`` apart from a fit that has the same seed.
 FUNCTIONS = 1 << 20
@@ -97,7 +102,7 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         self.standardiser_ = Standardiser.fit(x, whiten=self.whiten)
         self.target_mean_, self.target_scale_ = target_units(y)
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        z = self.standardiser_(x)
+        z = self._prepared(x)
         target = ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
         program = self._program(x.shape[1])
         self.shape_, self.beta_ = program.shape, float(self.beta)
@@ -158,8 +163,15 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return "stacked_posteriors_" in vars(self)
 
+    def _prepared(self, x: Float[np.ndarray, "n d"]) -> Inputs:
+        """The training table, standardised: as a copy, or where training looks at it if it is large."""
+        lazy = Standardised(x, self.standardiser_)
+        fetched = CHUNK * int(self.batch_size) * int(self.members)
+        large = lazy.dtype.itemsize * x.size > LARGE_TABLE and len(x) > MANY_CHUNKS * fetched
+        return lazy if large else lazy[:]
+
     @abstractmethod
-    def _train(self, key: PRNGKeyArray, program: Program, x: AnyArray, y: AnyArray) -> None:
+    def _train(self, key: PRNGKeyArray, program: Program, x: Inputs, y: AnyArray) -> None:
         """Fit the posteriors to standardised data and keep them."""
 
     @abstractmethod
