@@ -11,7 +11,7 @@ import numpy as np
 AnyArray = jax.Array | np.ndarray
 
 #: Rows looked at together: large tables, possibly memory-mapped, are read in blocks of this many and
-#: never copied as a whole, except into the models' precision.
+#: never copied as a whole.
 BLOCK_ROWS = 2**14
 
 #: Alignment, in bytes, of arrays that JAX takes from NumPy without a copy.

@@ -9,7 +9,7 @@ scale, beta, KL weight, rows and number of steps are traced values.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import count, repeat
+from itertools import repeat
 from typing import NamedTuple
 
 import jax
@@ -193,10 +193,11 @@ def fit(
     if isinstance(x, AnyArray):
         # Straight from NumPy, the inputs are not copied, not even for a second device of the host.
         y = jnp.asarray(y, dtype)
-        chunks = repeat((shared(x), each(y) if y.ndim == 2 else shared(y)))
+        data = shared(x), each(y) if y.ndim == 2 else shared(y)
+        chunks: Iterator[tuple[Array, Array]] = repeat(data)
     else:
         targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
-        fetched = _fetch(x, targets, keys, rows, program.batch_size)
+        fetched = _fetch(x, targets, keys, rows, program.batch_size, steps)
         chunks = (jax.tree.map(each, chunk) for chunk in fetched)
 
     trace = np.empty((replicas, steps))
@@ -208,7 +209,7 @@ def fit(
                 state, keys, start, stop, steps, *data, rows, hyper, program=program, mesh=mesh
             )
             # The devices are at work: meanwhile, what they will look at next is fetched.
-            data = next(chunks) if stop < steps else ()
+            data = next(chunks, data)
             trace[:, start:stop] = np.asarray(values)[:replicas, : stop - start]
             bar.update(stop - start)
             bar.set_postfix_str(f"ELBO {trace[:, start:stop].mean():.3f} nats/row", refresh=False)
@@ -375,11 +376,12 @@ def _fetch(
     keys: PRNGKeyArray,
     rows: Rows,
     batch_size: int,
+    steps: int,
 ) -> Iterator[
     tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
 ]:
     """The minibatches that training would draw, a chunk of steps after the other."""
-    for start in count(step=CHUNK):
+    for start in range(0, steps, CHUNK):
         numbers = np.asarray(_row_numbers(keys, start, rows, batch_size))[: len(y)]
         inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
         yield inputs, y[np.arange(len(y))[:, None, None], numbers]
