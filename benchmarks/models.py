@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from vst.experiments.regression import prepared, setting_for
 from vst.experiments.soft_trees import SoftTrees, fit_stack
 from vst.experiments.tuning import default_trials, is_soft, tuned_settings
 from vst.inference import CHUNK
+from vst.paper import label
 from vst.runtime import available_cores
 
 TABLE = RESULTS.with_name("models.csv")
@@ -51,11 +53,16 @@ OURS, QUICK, BOOSTED = "vst-linear", "vst-quick", "vsgbm-linear"
 PEERS = ("xbart", "sglb", "ngboost", "bartz", "deep-ensemble")
 MODELS = (OURS, QUICK, BOOSTED, *PEERS)
 
-#: On how large a share of the data sets a soft tree is to be faster than a peer.
-FASTER = {"xbart": 0.5, "sglb": 1, "ngboost": 1, "bartz": 1}
+#: On what share of the data sets a soft tree is to be faster than a peer.
+FASTER = {
+    "xbart": Fraction(1, 2),
+    "sglb": Fraction(1),
+    "ngboost": Fraction(1),
+    "bartz": Fraction(1),
+}
 
-#: On how large a share it is to predict at least as well as each of them: six of nine.
-AS_GOOD = 0.666
+#: On what share it is to predict at least as well as each of them.
+AS_GOOD = Fraction(6, 9)
 
 FOLDS = 10
 LIMIT = 150
@@ -223,8 +230,9 @@ def summary(table: pd.DataFrame) -> Iterator[Row]:
     seconds = whole.pivot_table(index="dataset", columns="model", values="fit_seconds")
     if BOOSTED in measured:
         slower = (seconds[BOOSTED] / seconds[OURS]).dropna()
-        yield Row(f"time of {BOOSTED} over {OURS}, median", slower.median(), "x", "<=5")
-        yield Row(f"time of {BOOSTED} over {OURS}, most", slower.max(), "x", "<=5")
+        times = f"time of {label(BOOSTED)} over {label(OURS)}"
+        yield Row(f"{times}, median", slower.median(), "x", "<=5")
+        yield Row(f"{times}, most", slower.max(), "x", "<=5")
 
 
 def comparison(table: pd.DataFrame, ours: str, peer: str) -> Iterator[Row]:
@@ -238,20 +246,12 @@ def comparison(table: pd.DataFrame, ours: str, peer: str) -> Iterator[Row]:
     # A lower bound below one says nothing.
     ratio = ratio[~((stopped[peer] == 1) & (ratio <= 1))].dropna()
     bounded = ", at least" if (stopped.loc[ratio.index, peer] == 1).any() else ""
-    yield Row(f"time of {peer} over {ours}, median{bounded}", ratio.median(), "x")
-    yield Row(
-        f"{ours} faster than {peer}, share of {len(ratio)} data sets",
-        (ratio > 1).mean(),
-        "",
-        f">={FASTER[peer]}" if peer in FASTER else "",
-    )
+    we, they = label(ours), label(peer)
+    yield Row(f"time of {they} over {we}, median{bounded}", ratio.median(), "x")
+    yield counted(f"{we} faster than {they}", ratio > 1, FASTER.get(peer))
     compared = scores.loc[ratio.index, [ours, peer]].dropna()
-    yield Row(
-        f"{ours} at least as good as {peer}, share of {len(compared)} data sets",
-        (compared[ours] >= compared[peer]).mean(),
-        "",
-        f">={AS_GOOD}",
-    )
+    better = compared[ours] >= compared[peer]
+    yield counted(f"{we} at least as good as {they}", better, AS_GOOD)
     trainings = table[table["model"] == ours].set_index("dataset")
     sooner = [
         bool(
@@ -262,11 +262,14 @@ def comparison(table: pd.DataFrame, ours: str, peer: str) -> Iterator[Row]:
         )
         for name, score in compared[peer].items()
     ]
-    yield Row(
-        f"{ours} as good as {peer} in less time, share of {len(sooner)} data sets",
-        float(np.mean(sooner)) if sooner else float("nan"),
-        "",
-    )
+    yield counted(f"{we} as good as {they} in less time", sooner)
+
+
+def counted(what: str, holds: Sequence[bool], share: Fraction | None = None) -> Row:
+    """On how many data sets something holds, and on how many of them it is to hold."""
+    total = len(holds)
+    target = "" if share is None else f">={math.ceil(share * total)}"
+    return Row(what, sum(holds), f"of {total} data sets", target)
 
 
 def main() -> None:

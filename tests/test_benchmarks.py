@@ -59,13 +59,13 @@ def test_the_summary_of_models_counts_data_sets():
     rows.append({"dataset": "a", "model": "bartz", "fit_seconds": 7.0} | stopped)
     rows.append({"dataset": "b", "model": "bartz", "fit_seconds": 1.0} | stopped)  # says nothing
     rows.append({"dataset": "a", "model": "xbart", "fit_seconds": 9.0} | stopped | {"tuned": 0})
-    found = {row.measure: row.value for row in models.summary(pd.DataFrame(rows))}
-    assert found["time of bartz over vst-linear, median, at least"] == 7.0
-    assert not any("xbart" in measure for measure in found)
-    assert found["time of sglb over vst-linear, median"] == 1.75
-    assert found["vst-linear faster than sglb, share of 2 data sets"] == 0.5
-    assert found["vst-linear at least as good as sglb, share of 2 data sets"] == 0.5
-    assert found["time of vsgbm-linear over vst-linear, most"] == 4.0
+    found = {row.measure: row for row in models.summary(pd.DataFrame(rows))}
+    assert found["time of BART (bartz) over VST (linear), median, at least"].value == 7.0
+    assert not any("XBART" in measure for measure in found)
+    assert found["time of SGLB over VST (linear), median"].value == 1.75
+    assert found["VST (linear) faster than SGLB"][1:] == (1, "of 2 data sets", ">=2")
+    assert found["VST (linear) at least as good as SGLB"][1:] == (1, "of 2 data sets", ">=2")
+    assert found["time of VSGBM (linear) over VST (linear), most"].value == 4.0
 
 
 def test_a_shorter_training_counts_if_it_is_as_good_and_quicker():
@@ -77,8 +77,8 @@ def test_a_shorter_training_counts_if_it_is_as_good_and_quicker():
         columns=["dataset", "model", "part", "fit_seconds", "log_likelihood"],
     ).assign(stopped=0, tuned=1)  # fmt: skip
     found = {row.measure: row.value for row in models.summary(rows)}
-    assert found["vst-linear as good as sglb in less time, share of 1 data sets"] == 1.0
-    assert found["vst-linear as good as xbart in less time, share of 1 data sets"] == 0.0
+    assert found["VST (linear) as good as SGLB in less time"] == 1
+    assert found["VST (linear) as good as XBART in less time"] == 0
 
 
 def test_a_process_that_takes_too_long_is_a_lower_bound(monkeypatch):
