@@ -17,7 +17,8 @@ from jax.sharding import Mesh, PartitionSpec
 
 import vst
 from benchmarks.measure import MICRO, Row, report, timings
-from vst.arrays import empty_aligned
+from vst.arrays import Inputs, empty_aligned
+from vst.data.preparation import Standardised, Standardiser
 from vst.inference import EACH, Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
 from vst.rows import Rows
@@ -43,13 +44,17 @@ def training(
     *,
     steps: int = STEPS,
     progress: str | None = None,
+    fetched: bool = False,
 ) -> Callable[[], object]:
-    """Some steps of the package's own training loop."""
+    """Some steps of the package's own training loop, on an array or on fetched rows of it."""
     (x, y), rows = table(n, program.shape.in_features), Rows.all(n, replicas)
+    inputs: Inputs = Standardised(x, Standardiser.fit(x)) if fetched else x
 
     def run() -> LowRankGaussian:
         key = jax.random.key(0)
-        result = fit(key, program, Hyperparameters(), x, y, rows, steps=steps, progress=progress)
+        result = fit(
+            key, program, Hyperparameters(), inputs, y, rows, steps=steps, progress=progress
+        )
         return result.posteriors
 
     return run

@@ -299,6 +299,48 @@ def test_fetching_minibatches_does_not_change_the_fit(batch_size, own_targets, r
     assert table.asked == [3 * inference.CHUNK * min(batch_size, 100)] * 2
 
 
+def test_row_numbers_are_drawn_before_the_devices_are_busy(rng, key, monkeypatch):
+    """Behind the training of a chunk, they would wait for it, and so would what they are needed for."""
+    events = []
+
+    def spy(name, original):
+        def called(*arguments, **options):
+            events.append(name)
+            return original(*arguments, **options)
+
+        return called
+
+    for name in ("_row_numbers", "_train"):
+        monkeypatch.setattr(inference, name, spy(name, getattr(inference, name)))
+    x, y = data(rng)
+    trained(key, Fetched(x), y, Rows.all(100), steps=500)
+    assert events == ["_row_numbers"] * 2 + ["_train", "_row_numbers", "_train"]
+
+
+def test_fetching_compiles_once_for_any_number_of_rows(rng, monkeypatch):
+    traces = []
+    original = inference.train_replica
+
+    def counted(*arguments):
+        traces.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(inference, "train_replica", counted)
+    jax.clear_caches()
+    x, y = data(rng)
+    for n in (100, 90, 80):
+        trained(jax.random.key(0), Fetched(x[:n]), y[:n], Rows.all(n), steps=10)
+    assert len(traces) == 1
+
+
+def test_single_precision_stays_single_in_double_precision_mode(rng):
+    with jax.enable_x64(True):
+        for batch_size in (32, 200):
+            program = Program(SMALL.shape, rank=2, batch_size=batch_size)
+            result = trained(jax.random.key(0), *data(rng), Rows.all(100), program=program)
+            assert {part.dtype for part in result.posteriors} == {np.dtype(np.float32)}
+
+
 def test_many_columns_on_several_devices_do_not_wait_for_each_other():
     """With LAPACK dividing stacks of matrices over the devices' own threads, this never ended."""
     script = """

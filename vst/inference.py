@@ -6,6 +6,7 @@ divided over the host's devices. Only :class:`Program` fixes the compiled code; 
 scale, beta, KL weight, rows and number of steps are traced values.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -175,8 +176,7 @@ def fit(
     fill = np.minimum(np.arange(full), replicas - 1)
 
     def each(value: AnyArray) -> Array:
-        filled = value if full == replicas else jnp.asarray(value)[fill]
-        return jax.device_put(filled, NamedSharding(mesh, EACH))
+        return jax.device_put(value if full == replicas else value[fill], NamedSharding(mesh, EACH))
 
     def shared(value: AnyArray) -> Array:
         return jax.device_put(value, NamedSharding(mesh, SHARED))
@@ -199,6 +199,8 @@ def fit(
         targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
         fetched = _fetch(x, targets, keys, rows, program.batch_size, steps)
         chunks = (jax.tree.map(each, chunk) for chunk in fetched)
+        # The program then is the same for any number of rows that do not fit in one minibatch.
+        rows = rows._replace(indices=rows.indices[:, : program.batch_size + 1])
 
     trace = np.empty((replicas, steps))
     with tqdm(total=steps, desc=progress, disable=progress is None, unit="step") as bar:
@@ -243,9 +245,10 @@ def initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankG
     """A narrow posterior around random weights, from which leaves and gates can specialise."""
     p, d = program.shape.n_params, program.shape.in_features
     mean_key, factor_key = jax.random.split(key)
-    column_scale = INITIAL_SCALE / np.sqrt(max(program.rank, 1))
+    mean_scale = INITIAL_MEAN / math.sqrt(d + 1)
+    column_scale = INITIAL_SCALE / math.sqrt(max(program.rank, 1))
     return LowRankGaussian(
-        mean=INITIAL_MEAN / np.sqrt(d + 1) * jax.random.normal(mean_key, (p,), dtype),
+        mean=mean_scale * jax.random.normal(mean_key, (p,), dtype),
         scale=jnp.full((p,), INITIAL_SCALE, dtype),
         factor=column_scale * jax.random.normal(factor_key, (p, program.rank), dtype),
     )
@@ -339,7 +342,7 @@ def train_replica(
 
     def loss(variational: Array, noise: Array, x: Array, y: Array) -> Float[Array, ""]:
         posterior = posterior_of(variational)
-        weights = _padding_weights(rows, program.batch_size)
+        weights = _padding_weights(rows, program.batch_size, x.dtype)
         return -elbo(noise, posterior, program.shape, hyper, x, y, n, weights) / n
 
     def block(j: int, carry: tuple[State, Array]) -> tuple[State, Array]:
@@ -352,8 +355,9 @@ def train_replica(
             value, gradient = jax.value_and_grad(loss)(state.variational, *batch)
             direction, optimiser_state = optimiser.update(gradient, state.optimiser)
             # Past the last step the rate is zero: the last block may be longer than what is left.
-            rate = hyper.learning_rate * jnp.clip(2.0 * (1.0 - number / total), 0.0, 1.0)
-            return State(state.variational - rate * direction, optimiser_state), -value
+            slowed = jnp.clip(2.0 * (1.0 - number / total), 0.0, 1.0).astype(x.dtype)
+            update = hyper.learning_rate * slowed * direction
+            return State(state.variational - update, optimiser_state), -value
 
         if x.ndim == 3:
             batches = [jax.lax.dynamic_slice_in_dim(a, first - start, NOISE_BLOCK) for a in (x, y)]
@@ -381,8 +385,11 @@ def _fetch(
     tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
 ]:
     """The minibatches that training would draw, a chunk of steps after the other."""
+    drawn = _row_numbers(keys, 0, rows, batch_size)
     for start in range(0, steps, CHUNK):
-        numbers = np.asarray(_row_numbers(keys, start, rows, batch_size))[: len(y)]
+        numbers = np.asarray(drawn)[: len(y)]
+        # Drawn a chunk ahead: behind the training of a chunk, a device would come to it too late.
+        drawn = _row_numbers(keys, start + CHUNK, rows, batch_size)
         inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
         yield inputs, y[np.arange(len(y))[:, None, None], numbers]
 
@@ -418,7 +425,7 @@ def _minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "
     return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
 
 
-def _padding_weights(rows: Rows, batch_size: int) -> Float[Array, " b"] | None:
+def _padding_weights(rows: Rows, batch_size: int, dtype: np.dtype) -> Float[Array, " b"] | None:
     """Where all rows are used every time: 1 for those that count, 0 for padding."""
     m = rows.indices.shape[0]
-    return (jnp.arange(m) < rows.counts).astype(float) if m <= batch_size else None
+    return (jnp.arange(m) < rows.counts).astype(dtype) if m <= batch_size else None

@@ -34,7 +34,7 @@ TRAINING, PREDICTION, PURPOSES = 0, 1, 2
 #: A table is not copied as a whole for training if the copy had more bytes than this, and more rows
 #: than so many chunks of minibatches: below, to fetch these would take longer, and no less memory.
 LARGE_TABLE = 2**27
-MANY_CHUNKS = 16
+MANY_CHUNKS = 4
 
 #: Keeps the draws of ``sample_functions`` apart from a fit that has the same seed.
 FUNCTIONS = 1 << 20
