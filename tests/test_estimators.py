@@ -288,6 +288,14 @@ def test_a_vsgbm_predicts_with_all_draws_it_made(draws, rng):
     assert np.isfinite(fitted.score(x, y))
 
 
+def test_a_column_that_names_the_rows_is_warned_of(rng):
+    frame, y = table(rng)
+    frame["name"] = [f"row {i}" for i in range(len(frame))]
+    with pytest.warns(UserWarning, match="'name' has 80 categories in 80 rows") as warned:
+        clone(VST).set_params(steps=5).fit(frame, y)
+    assert [warning.filename for warning in warned] == [__file__]
+
+
 @pytest.mark.parametrize("unit", [1e-200, 1e-30, 1e30, 1e200])
 def test_the_units_of_a_table_do_not_matter(unit, rng):
     x, y = matrix(rng)

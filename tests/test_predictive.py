@@ -166,6 +166,14 @@ def test_levels_outside_zero_and_one_are_refused(q, rng):
         d.quantile(q)
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         d.interval(1.0)
+    with pytest.raises(ValueError, match="one number strictly between 0 and 1"):
+        d.interval([0.5, 0.9])
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5])
+def test_a_sample_of_no_whole_number_is_refused(n, rng):
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+        PredictiveDistribution(tree_draws(rng), inputs(rng)).sample(n)
 
 
 def test_targets_must_match_the_rows(rng):

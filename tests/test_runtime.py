@@ -1,12 +1,21 @@
 import subprocess
 import sys
 
+import pytest
+
+import vst
+
 
 def test_configuring_too_late_says_so():
     code = "import jax, vst; jax.numpy.zeros(1).block_until_ready(); vst.configure(devices=3)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 1
     assert "call vst.configure() before the first fit" in result.stderr
+
+
+def test_no_devices_are_refused():
+    with pytest.raises(ValueError, match="devices must be a whole number of at least 1"):
+        vst.configure(devices=-1)
 
 
 def test_configuring_first_gives_one_device_per_core():

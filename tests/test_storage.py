@@ -98,3 +98,9 @@ def test_a_failed_save_keeps_the_older_file(rng, tmp_path, monkeypatch):
         fitted.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_saving_to_a_missing_directory_names_it(rng, tmp_path):
+    model = clone(VST).fit(*matrix(rng))
+    with pytest.raises(FileNotFoundError, match="nowhere is no directory"):
+        model.save(tmp_path / "nowhere" / "model.vst")

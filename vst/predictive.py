@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from vst.arrays import AnyArray, Inputs
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree, TreeShape, normal_log_prob
+from vst.validation import count
 
 #: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB an array
 #: they stay in a processor's cache: eight times as many take more than twice as long.
@@ -194,8 +195,10 @@ class PredictiveDistribution:
 
     def interval(self, level: float) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Lower and upper end of the central interval that holds ``level`` of the probability."""
-        if not 0 < level < 1:
-            raise ValueError(f"an interval's level must lie strictly between 0 and 1, got {level}")
+        if np.ndim(level) or not 0 < level < 1:
+            raise ValueError(
+                f"an interval's level must be one number strictly between 0 and 1, got {level}"
+            )
         lower, upper = self.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
         return lower, upper
 
@@ -203,6 +206,7 @@ class PredictiveDistribution:
         self, n: int, random_state: int | np.random.RandomState | None = 0
     ) -> Float[np.ndarray, "n rows"]:
         """Draw ``n`` targets for every row; the rows of one draw share its parameters."""
+        n = count("n", n)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         offset_key, row_key = jax.random.split(jax.random.key(seed))
         n_draws = self._draws.n_draws

@@ -23,6 +23,8 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
     cache
         Directory of compiled programs, by default ``~/.cache/vst/jax``.
     """
+    if devices is not None and devices < 1:
+        raise ValueError(f"devices must be a whole number of at least 1, got {devices!r}")
     count = devices or available_cores()
     try:
         jax.config.update("jax_num_cpu_devices", count)

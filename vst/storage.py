@@ -27,6 +27,11 @@ NUMBERS = ("target_mean_", "target_scale_", "seed_", "beta_", "n_features_in_")
 
 def save(model: Any, path: str | PathLike) -> None:
     """Write a fitted estimator; a write that fails or is killed leaves an older file as it was."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{path.parent} is no directory: make it before saving a model there"
+        )
     params = model.get_params()
     if not isinstance(params["random_state"], numbers.Integral | None):
         params["random_state"] = model.seed_
@@ -45,7 +50,7 @@ def save(model: Any, path: str | PathLike) -> None:
         f"standardiser.{k}": v for k, v in model.standardiser_._asdict().items() if v is not None
     }
     text = json.dumps(description, default=_plain)
-    _write(Path(path), {"description": np.array(text)} | arrays)
+    _write(path, {"description": np.array(text)} | arrays)
 
 
 def load(cls: type, path: str | PathLike) -> Any:

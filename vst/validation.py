@@ -19,6 +19,9 @@ Table = pd.DataFrame | Float[np.ndarray, "n d"]
 #: Precisions in which a table is taken as it is; others are converted to the first.
 PRECISIONS = [np.float64, np.float32]
 
+#: Up to so many categories are never too many for a column.
+MANY_CATEGORIES = 20
+
 #: Inputs further out than this, in standard deviations, overflow float32 on their way through a model.
 FARTHEST = 1e9
 
@@ -59,6 +62,7 @@ def check_training_data(
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, y, skip_check_array=True)
         encoder = TableEncoder.fit(X)
+        _warn_of_names(encoder, len(X))
         x, y = check_X_y(encoder.encode(X), y, **rules)
         names = encoder.feature_names
     else:
@@ -110,6 +114,17 @@ def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
             f"the target is constant ({mean:g}): the model can only learn that value", stacklevel=4
         )
     return mean, scale
+
+
+def _warn_of_names(encoder: TableEncoder, n: int) -> None:
+    """A column with a category for every other row is more likely a name than a feature."""
+    for column, categories in zip(encoder.columns, encoder.categories, strict=True):
+        if categories is not None and len(categories) > max(MANY_CATEGORIES, n // 2):
+            warnings.warn(
+                f"column {column!r} has {len(categories)} categories in {n} rows, each of which becomes "
+                "a feature: drop it if it only names the rows",
+                stacklevel=5,
+            )
 
 
 def _numeric(y: Any) -> Any:

@@ -1,5 +1,7 @@
 """Chapters are executed when something has changed, with the parameters given, and become pages."""
 
+import sys
+
 import nbformat
 import pytest
 import yaml
@@ -191,6 +193,19 @@ def test_parameters_are_listed(root, capsys):
 def test_a_directory_without_a_book_is_refused(tmp_path, capsys):
     assert build(tmp_path) == 1
     assert "holds no book" in capsys.readouterr().err
+    assert main(["book", "parameters", "--root", str(tmp_path)]) == 1
+    assert "holds no book" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["build", "parameters"])
+def test_without_the_notebook_packages_the_command_says_what_to_install(
+    action, root, monkeypatch, capsys
+):
+    for module in ("papermill", "vst.book.chapters", "vst.book.driver"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "papermill", None)
+    assert main(["book", action, "--root", str(root)]) == 1
+    assert 'pip install "vst[book]"' in capsys.readouterr().err
 
 
 def test_a_book_that_is_not_built_is_not_served(root, capsys):

@@ -114,3 +114,10 @@ def test_files_that_are_no_tables(tmp_path):
     refused(tmp_path / "t.csv.gz", "cannot be read as a table")
     (tmp_path / "t.xlsx").write_bytes(b"x")
     refused(tmp_path / "t.xlsx", r"no kind that is read here.*pass the DataFrame")
+
+
+def test_row_numbers_that_were_saved_are_no_feature(tmp_path):
+    table = pd.DataFrame({"size": [1.0, 2.0], "price": [3.0, 4.0]})
+    table.to_csv(tmp_path / "homes.csv")
+    with pytest.raises(DataError, match=r"column 1 of .* has no name.*index=False"):
+        load_table(tmp_path / "homes.csv", target="price")

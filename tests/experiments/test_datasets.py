@@ -5,6 +5,7 @@ import pytest
 from vst.errors import UserError
 from vst.experiments import datasets
 from vst.experiments.obtain import paper_datasets, regression_results
+from vst.experiments.profiles import profile
 from vst.paper import MODELS
 
 
@@ -26,7 +27,7 @@ def test_a_size_is_known_without_the_file():
 def test_a_users_file_is_a_data_set(homes):
     assert datasets.size(homes) == (60, 2)
     assert datasets.load(homes).y.name == "price"
-    assert datasets.stem(homes) == "homes"
+    assert datasets.label(homes) == "homes"
     datasets.check([homes, "boston"])
 
 
@@ -56,7 +57,45 @@ def test_a_users_file_is_computed(homes, tmp_path, monkeypatch):
     obtained = regression_results("smoke", [homes], ["xgboost-1"])
     assert obtained.missing == 0
     assert obtained.results["dataset"].unique().tolist() == [homes]
-    assert (tmp_path / "_build" / "results" / "smoke" / "regression" / "homes.csv").exists()
+    (file,) = (tmp_path / "_build" / "results" / "smoke" / "regression").iterdir()
+    assert file.stem == datasets.file(homes)
+
+
+def test_a_users_file_that_changed_is_computed_again(homes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = regression_results("smoke", [homes], ["xgboost-1"]).results
+    path = homes.rpartition(":")[0]
+    pd.read_csv(path).assign(price=lambda table: table["price"].to_numpy()[::-1]).to_csv(
+        path, index=False
+    )
+    after = regression_results("smoke", [homes], ["xgboost-1"]).results
+    assert (after["rmse"] > before["rmse"].max()).all()
+    assert set(before["data_sha256"]).isdisjoint(after["data_sha256"])
+
+
+def test_results_go_to_a_file_of_their_own_by_content_and_target(homes):
+    path = homes.rpartition(":")[0]
+    assert datasets.file("boston") == "boston"
+    assert datasets.file(homes).startswith("homes-")
+    assert datasets.file(homes) == datasets.file(homes)
+    assert datasets.file(homes) != datasets.file(f"{path}:size")
+
+
+def test_categories_count_as_the_features_they_become(tmp_path):
+    kinds = pd.DataFrame({"kind": list("abcd") * 20, "size": range(80), "price": range(80)})
+    kinds.to_csv(tmp_path / "kinds.csv", index=False)
+    assert datasets.size(f"{tmp_path / 'kinds.csv'}:price") == (80, 5)
+
+
+def test_the_full_protocol_on_a_users_file_is_not_published(homes):
+    published = profile("paper").results("regression", ["boston"])
+    assert published != profile("paper").results("regression", ["boston", homes])
+
+
+@pytest.mark.parametrize("folds", [-1, 11])
+def test_folds_that_do_not_exist_are_refused(folds):
+    with pytest.raises(UserError, match="choose 1 to 10"):
+        regression_results("smoke", ["yacht"], ["xgboost-1"], folds=folds)
 
 
 def test_a_users_file_is_in_no_published_results(homes):

@@ -107,6 +107,22 @@ def test_wrong_names_are_refused_before_anything_is_computed(arguments, message,
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "regression", "--folds", "0"], "--folds: 0 is no whole number of at least 1"),
+        (["run", "regression", "--workers", "-1"], "--workers: -1 is no whole number"),
+        (["run", "bandits", "--seeds", "two"], "--seeds: two is no whole number of at least 1"),
+        (["run", "rank", "--ranks", "0,a"], "--ranks: 0,a is no list of whole numbers"),
+        (["tune", "--trials", "0"], "--trials: 0 is no whole number of at least 1"),
+    ],
+)
+def test_wrong_numbers_are_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_killed_run_resumes_with_what_is_missing(tmp_path):
     command = [

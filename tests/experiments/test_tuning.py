@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from vst.cli import main
 from vst.data import load_dataset
 from vst.experiments import datasets, models, tuning
 from vst.experiments.cells import as_parameters, as_text
@@ -131,6 +132,21 @@ def test_the_best_trial_is_the_tuned_setting(tmp_path):
     row = tuning.tuned_table(tmp_path).iloc[0]
     assert row["trials"] == 4
     assert row["total_seconds"] == pytest.approx(trials["seconds"].sum())
+
+
+def test_trials_on_other_targets_of_a_file_are_not_mixed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 3)), columns=["size", "price", "rent"])
+    table.to_csv("yacht.csv", index=False)
+    for target in ("price", "rent"):
+        arguments = ["--datasets", f"yacht.csv:{target}", "--models", "xgboost-1"]
+        assert main(["tune", *arguments, "--trials", "2", "--workers", "0"]) == 0
+        assert capsys.readouterr().out.count("xgboost-1") == 1
+    found = tuning.tuned_table()
+    own = found[found["dataset"].str.startswith("yacht-")]
+    assert own["trials"].tolist() == [2, 2]
+    assert len(list(tuning.own_trials().iterdir())) == 2
 
 
 def test_boosting_tunes_the_number_of_trees_on_the_way(tmp_path, short, monkeypatch):

@@ -26,5 +26,5 @@ def library(name: str) -> ModuleType:
         if error.name != name:
             raise  # it is installed, and misses something of its own
         raise MissingLibraryError(
-            f'{name} is not installed: the peers need pip install "vst[peers]"'
+            f'{name} is not installed: the peers and their tuning need pip install "vst[peers]"'
         ) from None

@@ -79,6 +79,11 @@ class Chapter:
 
 def chapters(root: Path) -> list[Chapter]:
     """The book's notebooks, in the order of the table of contents."""
+    if not (root / "_toc.yml").exists():
+        raise UserError(
+            f"{root.resolve()} holds no book (no _toc.yml): run this in the repository, or name it with "
+            "--root"
+        )
     contents = yaml.safe_load((root / "_toc.yml").read_text())
     files = [contents["root"]]
     for group in [contents, *contents.get("parts", [])]:

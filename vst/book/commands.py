@@ -1,7 +1,11 @@
 """``vst book``: execute the chapters, build the book, look at it."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from vst.errors import UserError
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -72,8 +76,19 @@ def _add_root(parser: argparse.ArgumentParser) -> None:
 # The notebook packages are imported when they are needed: the rest of the command line works without.
 
 
+@contextmanager
+def _installed() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f'{error.name} is not installed: the book needs pip install "vst[book]"'
+        ) from None
+
+
 def _build(options: argparse.Namespace) -> int:
-    from vst.book.driver import build
+    with _installed():
+        from vst.book.driver import build
 
     page = build(
         options.root.resolve(),
@@ -89,7 +104,8 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from vst.book.chapters import chapters, named
+    with _installed():
+        from vst.book.chapters import chapters, named
 
     print("\n\n".join(map(str, named(chapters(options.root), options.chapter))))
     return 0

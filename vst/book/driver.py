@@ -53,16 +53,12 @@ def build(
         Address of the sources, where pages then link to; GitHub's also give every chapter a button
         that opens it in Colab.
     """
-    if not (root / "_config.yml").exists():
-        raise UserError(
-            f"{root} holds no book (no _config.yml): run this in the repository, or name it with --root"
-        )
+    book = chapters(root)
     computes = known_profile(profile).name != "paper"
     if "profile" in dict(parameters):
         raise UserError("the profile is an option of its own: --profile quick")
     if jobs is not None and jobs < 1:
         raise UserError(f"at least one chapter at a time can be executed, got --jobs {jobs}")
-    book = chapters(root)
     chosen = named(book, only)
     values = values_for(chosen, parameters)
     for chapter in chosen:

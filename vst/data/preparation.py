@@ -117,10 +117,9 @@ def location_and_scale(
 ) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
     """Mean and standard deviation of each column; what is constant up to rounding has scale 1."""
     # In units of the largest value, neither overflows nor underflows.
-    least, most = (
-        np.asarray(extreme.reduce([extreme.reduce(block) for block in row_blocks(x)]), float)
-        for extreme in (np.minimum, np.maximum)
-    )
+    extremes = [(block.min(axis=0), block.max(axis=0)) for block in row_blocks(x)]
+    lows, highs = zip(*extremes, strict=True)
+    least, most = np.min(lows, axis=0).astype(float), np.max(highs, axis=0).astype(float)
     unit = np.maximum(np.abs(least), np.abs(most))
     unit = np.where(unit > 0, unit, 1.0)
     constant = most / unit - least / unit <= 10 * np.finfo(float).eps

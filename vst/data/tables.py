@@ -81,7 +81,8 @@ def _read(path: Path) -> pd.DataFrame:
         if lower.endswith(CSV):
             # pandas would rename the second of two equal columns, and hide the mistake.
             header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
-            _check_unique(header.dropna(), str(path))
+            _check_named(header, str(path))
+            _check_unique(header, str(path))
             return pd.read_csv(path)
     except DataError:
         raise
@@ -108,6 +109,14 @@ def _check_columns(table: pd.DataFrame, target: str, where: str) -> None:
         raise DataError(f"{where} has column names but no rows")
     if table.shape[1] < 2:
         raise DataError(f"{where} has the target {target!r} and no other column to predict it from")
+
+
+def _check_named(names: pd.Series, where: str) -> None:
+    if names.isna().any():
+        raise DataError(
+            f"column {int(names.isna().argmax()) + 1} of {where} has no name: give it one, or drop it "
+            "if it holds row numbers, which pandas does not write with df.to_csv(..., index=False)"
+        )
 
 
 def _check_unique(names: pd.Series, where: str) -> None:

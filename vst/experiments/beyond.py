@@ -60,7 +60,7 @@ def stacks(
             text = as_text(models.parameters(chosen))
             cells = tuple(
                 Cell(EXPERIMENT, dataset, MODEL, fold, seed, text)
-                for fold in range(folds or min(profile.folds, FOLDS))
+                for fold in profile.first_folds(folds, FOLDS)
             )
             jobs.append(BeyondStack(cells))
     return jobs

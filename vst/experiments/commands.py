@@ -28,10 +28,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "tune", help="tune models on validation rows, resuming earlier trials"
     )
     tune.add_argument(
-        "--trials", type=int, help="trials per model and data set (default: by the model's cost)"
+        "--trials",
+        type=_positive,
+        help="trials per model and data set (default: by the model's cost)",
     )
     _choose_models(tune)
-    _common(tune, "directory of the trials (default: the published ones)")
+    _common(
+        tune, "directory of the trials (default: the published ones; _build for a file of your own)"
+    )
     tune.set_defaults(run=_tune)
 
 
@@ -69,7 +73,9 @@ def _add_pictures(experiments: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
     )
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
+    parser.add_argument(
+        "--workers", type=_count, help="processes (default: one per core; 0: none but this one)"
+    )
     parser.set_defaults(run=_run_pictures)
 
 
@@ -78,7 +84,9 @@ def _add_bandits(experiments: argparse._SubParsersAction) -> None:
     parser = experiments.add_parser("bandits", help=description, description=description)
     parser.add_argument("--bandits", type=_names, help="comma-separated (default: the profile's)")
     parser.add_argument("--agents", type=_names, help="comma-separated (default: all)")
-    parser.add_argument("--seeds", type=int, help="runs of each agent (default: the profile's)")
+    parser.add_argument(
+        "--seeds", type=_positive, help="runs of each agent (default: the profile's)"
+    )
     _choose_profile(parser)
     _choose_scheduler(parser)
     _choose_place(parser, "directory of the results (default: the profile's own)")
@@ -98,7 +106,9 @@ def _choose_profile(parser: argparse.ArgumentParser) -> None:
 def _choose_amount(parser: argparse.ArgumentParser) -> None:
     _choose_profile(parser)
     _choose_scheduler(parser)
-    parser.add_argument("--folds", type=int, help="folds per data set (default: the profile's)")
+    parser.add_argument(
+        "--folds", type=_positive, help="the first folds of each data set (default: the profile's)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
     _common(parser, "directory of the results (default: the profile's own)")
 
@@ -113,7 +123,9 @@ def _common(parser: argparse.ArgumentParser, out_help: str) -> None:
 
 
 def _choose_place(parser: argparse.ArgumentParser, out_help: str) -> None:
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
+    parser.add_argument(
+        "--workers", type=_count, help="processes (default: one per core; 0: none but this one)"
+    )
     parser.add_argument("--out", type=Path, help=out_help)
 
 
@@ -130,8 +142,21 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _count(text: str, least: int = 0) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number of at least {least}")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    return _count(text, 1)
+
+
 def _numbers(text: str) -> list[int]:
-    return [int(name) for name in _names(text)]
+    names = _names(text)
+    if not all(name.isdecimal() for name in names):
+        raise argparse.ArgumentTypeError(f"{text} is no list of whole numbers, such as 0,1,5")
+    return [int(name) for name in names]
 
 
 def _run_regression(options: argparse.Namespace) -> int:
@@ -143,7 +168,7 @@ def _run_regression(options: argparse.Namespace) -> int:
     names, on = _chosen_models(options), _chosen_datasets(options, chosen.datasets)
     tuned = {} if options.untuned else tuning.tuned_settings()
     # One fit is scored in every way: both experiments are columns of the same results.
-    store = Store(options.out or chosen.results(regression.EXPERIMENT), regression.COLUMNS)
+    store = Store(options.out or chosen.results(regression.EXPERIMENT, on), regression.COLUMNS)
     jobs = regression.stacks(chosen, on, names, tuned, folds=options.folds, seed=options.seed)
     results = _compute(jobs, store, options)
     scores = {"regression": ["log_likelihood", "rmse"], "ood": ["auroc", "auroc_node"]}
@@ -159,10 +184,11 @@ def _run_rank(options: argparse.Namespace) -> int:
     from vst.experiments.store import Store
 
     chosen = profile(options.profile)
-    store = Store(options.out or chosen.results(rank.EXPERIMENT), rank.COLUMNS)
+    on = _chosen_datasets(options, chosen.datasets)
+    store = Store(options.out or chosen.results(rank.EXPERIMENT, on), rank.COLUMNS)
     jobs = rank.stacks(
         chosen,
-        _chosen_datasets(options, chosen.datasets),
+        on,
         options.leaves or list(rank.LEAVES),
         tuning.tuned_settings(),
         ranks=options.ranks or (),
@@ -201,8 +227,8 @@ def _run_beyond(options: argparse.Namespace) -> int:
     from vst.experiments.store import Store
 
     chosen = profile(options.profile)
-    store = Store(options.out or chosen.results(beyond.EXPERIMENT), beyond.COLUMNS)
     on = _chosen_datasets(options, chosen.datasets)
+    store = Store(options.out or chosen.results(beyond.EXPERIMENT, on), beyond.COLUMNS)
     jobs = beyond.stacks(chosen, on, folds=options.folds, seed=options.seed)
     results = _compute(jobs, store, options)
     scores = ["log_likelihood", "rmse", "auroc"]
@@ -233,22 +259,24 @@ def _compute(
 
 
 def _tune(options: argparse.Namespace) -> int:
-    from vst.experiments import runner, tuning
+    from vst.experiments import datasets, runner, tuning
     from vst.experiments.store import Store
 
     names, on = _chosen_models(options), _chosen_datasets(options)
-    directory = options.out or tuning.published_trials()
 
     def trials(name: str) -> int:
         return tuning.default_trials(name) if options.trials is None else options.trials
 
     jobs = [
-        tuning.Tuning(dataset, name, trials(name), directory) for dataset in on for name in names
+        tuning.Tuning(dataset, name, trials(name), options.out or tuning.trials_of(dataset))
+        for dataset in on
+        for name in names
     ]
     start = time.perf_counter()
-    runner.run(jobs, Store(directory, tuning.COLUMNS), workers=options.workers)
-    best = tuning.tuned_table(directory)
-    shown = best[best["dataset"].isin(on) & best["model"].isin(names)]
+    # The trials write themselves down, and leave no rows to keep.
+    runner.run(jobs, Store(jobs[0].directory, tuning.COLUMNS), workers=options.workers)
+    best = tuning.tuned_table(options.out)
+    shown = best[best["dataset"].isin(map(datasets.file, on)) & best["model"].isin(names)]
     columns = ["dataset", "model", "objective", "trials", "total_seconds", "parameters"]
     print(shown[columns].to_string(index=False))
     print(f"{time.perf_counter() - start:.0f} s")

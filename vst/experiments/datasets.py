@@ -1,10 +1,13 @@
 """Data sets as experiments name them: one of the catalogue's, or ``file.csv:target``."""
 
+import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
 from vst.data import CATALOGUE, Dataset, load_dataset, load_table
 from vst.data.places import find
+from vst.data.preparation import TableEncoder
+from vst.data.reading import checksum
 from vst.errors import UserError
 
 #: The regression data sets of the catalogue.
@@ -25,11 +28,11 @@ def load(name: str) -> Dataset:
 
 
 def size(name: str) -> Size:
-    """Rows and features; of a data set of the catalogue also where it is not on this machine."""
+    """Rows and features as models see them; of the catalogue also where the data are not here."""
     if name in CATALOGUE:
         return Size(CATALOGUE[name].rows, CATALOGUE[name].features)
     dataset = load(name)
-    return Size(dataset.n, dataset.d)
+    return Size(dataset.n, len(TableEncoder.fit(dataset.X).feature_names))
 
 
 def label(name: str) -> str:
@@ -40,17 +43,19 @@ def label(name: str) -> str:
     >>> label("song_8k"), label("tables/homes.csv:price")
     ('song (8k)', 'homes')
     """
-    return CATALOGUE[name].label if name in CATALOGUE else stem(name)
+    return CATALOGUE[name].label if name in CATALOGUE else _stem(name)
 
 
-def stem(name: str) -> str:
-    """The name of the file that a data set's results go to.
+def file(name: str) -> str:
+    """The name of the file that a data set's results go to, another one when a user's file changes."""
+    path, target = as_file(name)
+    if not path:
+        return name
+    content = f"{target} of {checksum(Path(path).expanduser())}"
+    return f"{_stem(name)}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
-    Examples
-    --------
-    >>> stem("boston"), stem("tables/homes.csv:price")
-    ('boston', 'homes')
-    """
+
+def _stem(name: str) -> str:
     return Path(as_file(name)[0] or name).name.split(".")[0]
 
 

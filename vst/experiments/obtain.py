@@ -66,7 +66,7 @@ def regression_results(
         datasets.check(on)
     elif any(datasets.as_file(name)[0] for name in on):
         raise UserError("results of a file of your own are not published: choose profile quick")
-    store = Store(chosen.results(regression.EXPERIMENT), regression.COLUMNS)
+    store = Store(chosen.results(regression.EXPERIMENT, on), regression.COLUMNS)
     jobs = regression.stacks(
         chosen, on, names, tuning.tuned_settings(), folds=folds or None, seed=seed
     )
@@ -97,7 +97,7 @@ def rank_results(
     on = _datasets(on, chosen, compute)
     if compute:
         datasets.check(on)
-    store = Store(chosen.results(rank.EXPERIMENT), rank.COLUMNS)
+    store = Store(chosen.results(rank.EXPERIMENT, on), rank.COLUMNS)
     jobs = rank.stacks(
         chosen,
         on,
@@ -126,7 +126,7 @@ def beyond_results(
     on = _datasets(on, chosen, compute)
     if compute:
         datasets.check(on)
-    store = Store(chosen.results(beyond.EXPERIMENT), beyond.COLUMNS)
+    store = Store(chosen.results(beyond.EXPERIMENT, on), beyond.COLUMNS)
     jobs = beyond.stacks(chosen, on, folds=folds or None, seed=seed)
     return _obtained(jobs, store, on, [beyond.MODEL], compute)
 

@@ -1,12 +1,17 @@
 """How much to compute: seconds for a test, minutes for a look, hours for the paper's protocol."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vst.baselines import Peer
 from vst.data.places import bundled_directory
 from vst.errors import UserError
+from vst.experiments.datasets import as_file
 from vst.experiments.soft_trees import SoftTrees
+
+#: The training part of every data set is divided into so many folds.
+FOLDS = 10
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,20 @@ class Profile:
                 limits[name] = min(getattr(setting, name), limit)
         return replace(setting, **limits)  # type: ignore[type-var]
 
-    def results(self, experiment: str) -> Path:
-        """Where this profile keeps an experiment's results: published for the full protocol."""
-        if self.name == "paper":
+    def first_folds(self, wanted: int | None = None, most: int = FOLDS) -> range:
+        """The first folds of each data set: as many as wanted, or this profile's up to some number."""
+        if wanted is not None and not 1 <= wanted <= FOLDS:
+            raise UserError(
+                f"there are {FOLDS} folds of every data set: choose 1 to {FOLDS}, got {wanted}"
+            )
+        return range(wanted or min(self.folds, most))
+
+    def results(self, experiment: str, on: Sequence[str] = ()) -> Path:
+        """Where this profile keeps an experiment's results.
+
+        Published ones for the full protocol, unless a file of the user's is among the data sets.
+        """
+        if self.name == "paper" and not any(as_file(name)[0] for name in on):
             return bundled_directory() / "results" / experiment
         return Path("_build") / "results" / self.name / experiment
 
@@ -79,7 +95,7 @@ PROFILES = {
         draws=30,
         ranks=(0, 1, 5, 20, FULL_RANK),
     ),
-    "paper": Profile("paper", 10),
+    "paper": Profile("paper", FOLDS),
 }
 
 

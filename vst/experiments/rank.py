@@ -72,14 +72,14 @@ def stacks(
     jobs = []
     for dataset in on:
         for model in (LEAVES[name] for name in leaves):
-            base = setting(dataset, model, tuned.get((dataset, model), {}))
+            base = setting(dataset, model, tuned.get((datasets.file(dataset), model), {}))
             p = n_params(base, datasets.size(dataset).d)
             for rank in ranks_for(p, ranks or profile.ranks):
                 chosen = profile.limited(replace(base, rank=rank))
                 text = as_text(models.parameters(chosen))
                 cells = tuple(
                     Cell(EXPERIMENT, dataset, model, fold, seed, text)
-                    for fold in range(folds or min(profile.folds, FOLDS))
+                    for fold in profile.first_folds(folds, FOLDS)
                 )
                 jobs.append(RankStack(cells))
     return jobs

@@ -40,7 +40,7 @@ class Stack:
     @property
     def file(self) -> str:
         """The file that the results go to."""
-        return datasets.stem(self.cells[0].dataset)
+        return datasets.file(self.cells[0].dataset)
 
     @property
     def label(self) -> str:
@@ -91,13 +91,13 @@ def stacks(
     """All work of an experiment, with tuned settings where there are some."""
     jobs = []
     for dataset in on:
-        size = datasets.size(dataset)
+        size, file = datasets.size(dataset), datasets.file(dataset)
         for name in names:
-            setting = setting_for(name, size, tuned.get((dataset, name), {}))
+            setting = setting_for(name, size, tuned.get((file, name), {}))
             text = as_text(models.parameters(profile.limited(setting)))
             cells = tuple(
                 Cell(EXPERIMENT, dataset, name, fold, seed, text)
-                for fold in range(folds or profile.folds)
+                for fold in profile.first_folds(folds)
             )
             together = isinstance(setting, SoftTrees)
             jobs += [Stack(cells)] if together else [Stack((cell,)) for cell in cells]

@@ -19,6 +19,7 @@ import pandas as pd
 
 import vst
 from vst.baselines import Choices, Interval, NoDensityError, Peer, Range, Ranges
+from vst.baselines.libraries import library
 from vst.data import Prepared
 from vst.data.places import bundled_directory
 from vst.experiments import datasets, models
@@ -106,7 +107,7 @@ class Tuning:
     @property
     def file(self) -> str:
         """The file that the trials go to."""
-        return f"{datasets.stem(self.dataset)}-{self.model}"
+        return f"{datasets.file(self.dataset)}-{self.model}"
 
     @property
     def label(self) -> str:
@@ -152,7 +153,7 @@ class Tuning:
         text = as_text(parameters)
         return {
             "key": Cell("tuning", self.dataset, self.model, trial, self.seed, text).key,
-            "dataset": self.dataset,
+            "dataset": datasets.file(self.dataset),
             "model": self.model,
             "trial": trial,
             "objective": round(objective, 5),
@@ -238,8 +239,7 @@ def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> lis
 
 
 def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict[str, Any]]:
-    import optuna
-
+    optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     ranges = {
         name: choice for name, choice in models.ranges(model).items() if name not in ON_THE_WAY
@@ -317,7 +317,7 @@ def evaluate(
 
 
 def tuned_settings(directory: Path | None = None) -> dict[tuple[str, str], dict[str, Any]]:
-    """The best settings found so far, by data set and model."""
+    """The best settings found so far, by data set (the name of its file of results) and model."""
     best = tuned_table(directory)
     places = zip(best["dataset"], best["model"], strict=True)
     return dict(zip(places, map(as_parameters, best["parameters"]), strict=True))
@@ -325,7 +325,9 @@ def tuned_settings(directory: Path | None = None) -> dict[tuple[str, str], dict[
 
 def tuned_table(directory: Path | None = None) -> pd.DataFrame:
     """One row per data set and model: the best settings, and the trials and seconds spent."""
-    trials = Store(directory or published_trials(), COLUMNS).load()
+    places = [directory] if directory else [published_trials(), own_trials()]
+    found = [Store(place, COLUMNS).load() for place in places]
+    trials = pd.concat([rows for rows in found if len(rows)] or found[:1], ignore_index=True)
     if not len(trials):
         return trials.assign(trials=[], total_seconds=[])
     groups = trials.groupby(["dataset", "model"])
@@ -362,6 +364,16 @@ def _gain(model: str, parameters: dict[str, Any]) -> float:
 def published_trials() -> Path:
     """Where the trials that the published results rest on are kept."""
     return bundled_directory() / "tuning" / "regression"
+
+
+def own_trials() -> Path:
+    """Where the trials on a user's files are kept."""
+    return Path("_build") / "tuning" / "regression"
+
+
+def trials_of(dataset: str) -> Path:
+    """Where the trials on a data set are kept."""
+    return own_trials() if datasets.as_file(dataset)[0] else published_trials()
 
 
 def _evaluate_together(

@@ -110,7 +110,7 @@ def reached_by_dataset(results: pd.DataFrame, column: str = "auroc") -> Markdown
 
 
 def _fit(dataset: str, name: str, profile: str, fold: int) -> tuple[Fitted, Prepared]:
-    tuned = tuning.tuned_settings().get((dataset, name), {})
+    tuned = tuning.tuned_settings().get((datasets.file(dataset), name), {})
     setting = find_profile(profile).limited(
         regression.setting_for(name, datasets.size(dataset), tuned)
     )
