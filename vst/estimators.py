@@ -39,9 +39,12 @@ class VSTRegressor(VariationalRegressor):
         Inverse temperature of the gates: larger is closer to a hard tree.
     prior_scale
         Standard deviation ``tau`` of the prior on every parameter.
-    learning_rate, steps, batch_size
-        Adam's step size, number of steps, and rows in each of them. The step size falls linearly to
-        zero over the second half of the steps.
+    learning_rate
+        Adam's step size, which falls linearly to zero over the second half of the steps.
+    steps
+        Gradient steps.
+    batch_size
+        Rows in the minibatch of a step.
     mc_samples
         Posterior draws per step in the estimate of the expected log-likelihood.
     whiten

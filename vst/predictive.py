@@ -167,12 +167,12 @@ class PredictiveDistribution:
 
     @property
     def epistemic_var(self) -> Float[np.ndarray, " n"]:
-        """Variance of the mean over posterior draws: what more data would remove."""
+        """Variance of the mean over posterior draws, which more data would remove."""
         return np.square(self._scale) * self._moments.epistemic_var
 
     @property
     def aleatoric_var(self) -> Float[np.ndarray, " n"]:
-        """Expected variance of the target given the parameters: what more data would not remove."""
+        """Expected variance of the target given the parameters, which more data would not remove."""
         return np.square(self._scale) * self._moments.aleatoric_var
 
     def log_prob(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

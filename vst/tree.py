@@ -74,7 +74,7 @@ class TreeShape:
 
     @property
     def n_leaf_outputs(self) -> int:
-        """Numbers that the leaves emit for one row: a mean each and, with leaf noise, a scale each."""
+        """Numbers the leaves emit for a row, a mean each and, with leaf noise, a scale each."""
         return self.n_leaves * (2 if self.noise == "leaf" else 1)
 
     @property
