@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 import vst
+from vst import inference
 
 vst.configure(devices=2)
 jax.config.update("jax_debug_nans", True)
@@ -38,6 +39,20 @@ def rng(seed):
 def float64():
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """A list that grows with every compilation of a training program; nothing is compiled before."""
+    found, original = [], inference.train_replica
+
+    def counted(*arguments):
+        found.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(inference, "train_replica", counted)
+    jax.clear_caches()
+    return found
 
 
 #: Files of fixtures hold no doctests, and there are several of this name.

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import invgamma, kstest
 
-from vst import inference
 from vst.boosting import _means as tree_means
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.inference import Hyperparameters, Program, fit
@@ -88,18 +87,9 @@ def test_residuals_are_those_of_a_fresh_draw_of_all_trees_so_far(rng, seed, monk
     assert np.abs(first - np.stack(means)).max() > 1e-3
 
 
-def test_all_trees_share_one_compilation(rng, key, monkeypatch):
-    traces = []
-    original = inference.train_replica
-
-    def counted(*arguments):
-        traces.append(1)
-        return original(*arguments)
-
-    monkeypatch.setattr(inference, "train_replica", counted)
-    jax.clear_caches()
+def test_all_trees_share_one_compilation(rng, key, compilations):
     boosted(key, *wave(rng, 70), n_trees=4, steps=10)
-    assert len(traces) == 1
+    assert len(compilations) == 1
 
 
 @pytest.mark.parametrize(

@@ -187,23 +187,14 @@ def test_the_number_of_devices_does_not_change_the_fit(rng, seed, monkeypatch):
     np.testing.assert_allclose(divided.posteriors.mean, alone.posteriors.mean, atol=1e-4)
 
 
-def test_one_compilation_serves_any_steps_seed_and_hyperparameters(rng, monkeypatch):
-    traces = []
-    original = inference.train_replica
-
-    def counted(*arguments):
-        traces.append(1)
-        return original(*arguments)
-
-    monkeypatch.setattr(inference, "train_replica", counted)
-    jax.clear_caches()
+def test_one_compilation_serves_any_steps_seed_and_hyperparameters(rng, compilations):
     x, y = data(rng)
     for seed, steps, rate in [(0, 10, 1e-3), (1, 300, 1e-2), (2, 7, 1e-4)]:
         hyper = Hyperparameters(rate, beta=1.0 + seed, prior_scale=0.5, kl_weight=0.1 * seed)
         fit(jax.random.key(seed), SMALL, hyper, x + seed, y, Rows.all(100), steps=steps)
-    assert len(traces) == 1
+    assert len(compilations) == 1
     fit(jax.random.key(0), SMALL, Hyperparameters(), x[:90], y[:90], Rows.all(90), steps=5)
-    assert len(traces) == 2
+    assert len(compilations) == 2
 
 
 def test_a_warm_start_continues_from_the_given_posterior(rng, key):
@@ -317,20 +308,11 @@ def test_row_numbers_are_drawn_before_the_devices_are_busy(rng, key, monkeypatch
     assert events == ["_row_numbers"] * 2 + ["_train", "_row_numbers", "_train"]
 
 
-def test_fetching_compiles_once_for_any_number_of_rows(rng, monkeypatch):
-    traces = []
-    original = inference.train_replica
-
-    def counted(*arguments):
-        traces.append(1)
-        return original(*arguments)
-
-    monkeypatch.setattr(inference, "train_replica", counted)
-    jax.clear_caches()
+def test_fetching_compiles_once_for_any_number_of_rows(rng, compilations):
     x, y = data(rng)
     for n in (100, 90, 80):
         trained(jax.random.key(0), Fetched(x[:n]), y[:n], Rows.all(n), steps=10)
-    assert len(traces) == 1
+    assert len(compilations) == 1
 
 
 def test_single_precision_stays_single_in_double_precision_mode(rng):
