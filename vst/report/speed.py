@@ -6,6 +6,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from vst.baselines import PEERS
 from vst.data.places import bundled_directory
@@ -91,6 +92,7 @@ def scaling(results: pd.DataFrame) -> Figure:
     )
     for axis in axes.flat[len(shown) :]:
         axis.set_visible(False)
+    short = EngFormatter(sep="")
     for axis, name in zip(axes.flat, shown, strict=False):
         found = by_size(results, name)
         axis.plot(found.index, found["cost"], "o-", color=BLUE, ms=4, label="a step, µs")
@@ -99,7 +101,7 @@ def scaling(results: pd.DataFrame) -> Figure:
         )
         axis.set_xscale("symlog" if 0 in found.index else "log")
         axis.set_yscale("log")
-        axis.set_xticks(found.index, [f"{size:g}" for size in found.index])
+        axis.set_xticks(found.index, [short(size) for size in found.index])
         axis.minorticks_off()
         label_logarithmic(axis.yaxis)
         axis.set_xlabel(SIZES[name][1])
