@@ -14,7 +14,7 @@ import jax
 import pandas as pd
 
 import vst
-from vst.data.places import bundled_directory
+from vst.datasets.places import bundled_directory
 from vst.runtime import available_cores
 
 RESULTS = bundled_directory() / "benchmarks" / "results.csv"

@@ -10,8 +10,8 @@ import numpy as np
 import vst
 from benchmarks.measure import Row, in_new_process, peak_memory, report
 from benchmarks.training import PROGRAM, ROWS, table
+from vst.arrays import Rows
 from vst.inference import Hyperparameters, _train, fit
-from vst.rows import Rows
 
 RANKS = (0, 10, 20, 40, 80)
 LARGE = (1_000_000, 90)

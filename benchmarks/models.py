@@ -30,14 +30,14 @@ from tqdm import tqdm
 
 import vst
 from benchmarks.measure import RESULTS, ROOT, Row, machine, peak_memory, report
-from vst.baselines import Fitted, NoDensityError, Peer
-from vst.data import Prepared
-from vst.experiments import datasets
-from vst.experiments.regression import prepared, setting_for
-from vst.experiments.soft_trees import SoftTrees, fit_stack
-from vst.experiments.tuning import default_trials, is_soft, tuned_settings
+from vst.companion.experiments import datasets
+from vst.companion.experiments.regression import prepared, setting_for
+from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
+from vst.companion.experiments.tuning import default_trials, is_soft, tuned_settings
+from vst.companion.paper import label
+from vst.companion.peers import Fitted, NoDensityError, Peer
+from vst.companion.protocol import Prepared
 from vst.inference import CHUNK
-from vst.paper import label
 from vst.runtime import available_cores
 
 TABLE = RESULTS.with_name("models.csv")

@@ -13,10 +13,10 @@ import numpy as np
 import vst
 from benchmarks.measure import MICRO, Row, Timing, report, timings
 from benchmarks.training import FOLDS, PROGRAM, ROWS, table, training
+from vst.arrays import Rows
 from vst.boosting import fit_ensemble
 from vst.inference import Hyperparameters, Program
 from vst.posterior import LowRankGaussian
-from vst.rows import Rows
 from vst.tree import TreeShape
 
 STEPS = 250

@@ -9,7 +9,7 @@ ROUNDS = 8
 
 def fit_yacht() -> None:
     import vst
-    from vst.data import load_dataset
+    from vst.datasets import load_dataset
 
     vst.configure()
     data = load_dataset("yacht")

@@ -17,11 +17,10 @@ from jax.sharding import Mesh, PartitionSpec
 
 import vst
 from benchmarks.measure import MICRO, Row, report, timings
-from vst.arrays import Inputs, empty_aligned
-from vst.data.preparation import Standardised, Standardiser
+from vst.arrays import Inputs, Rows, empty_aligned
 from vst.inference import EACH, Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
-from vst.rows import Rows
+from vst.preprocessing import Standardised, Standardiser
 from vst.tree import TreeShape
 
 FOLDS, ROWS, FEATURES, BATCH, RANK, BETA = 10, 364, 13, 128, 5, 5.0

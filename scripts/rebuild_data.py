@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from vst.data.catalogue import CATALOGUE, DatasetInfo, Package, describe
-from vst.data.places import bundled_directory
+from vst.datasets.catalogue import CATALOGUE, DatasetInfo, Package, describe
+from vst.datasets.places import bundled_directory
 
 #: Two readers of one decimal number can differ by so much of it.
 DIGITS = 1e-15

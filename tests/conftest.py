@@ -1,6 +1,8 @@
 """Test hygiene: NaNs and reused random keys are errors, and every test has a key of its own."""
 
+import os
 import zlib
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -17,6 +19,26 @@ jax.config.update("jax_debug_key_reuse", True)
 # Compilation makes the first example of a property slow and later ones fast.
 settings.register_profile("vst", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("vst")
+
+
+NAMED = os.environ.get("VST_DATA")
+
+
+@pytest.fixture
+def clean_machine(monkeypatch, tmp_path):
+    """A machine without ``VST_DATA`` and with an empty cache, which is the value."""
+    monkeypatch.delenv("VST_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "vst" / "data"
+
+
+@pytest.fixture
+def fetched(monkeypatch):
+    """The directory of data sets that may not be bundled."""
+    if not NAMED or not (Path(NAMED) / "song_8k.csv.gz").is_file():
+        pytest.skip("needs data that cannot be bundled: set VST_DATA to a directory that has them")
+    monkeypatch.setenv("VST_DATA", NAMED)
+    return Path(NAMED)
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import invgamma, kstest
 
+from vst.arrays import Rows
 from vst.boosting import _means as tree_means
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.inference import Hyperparameters, Program, fit
 from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
-from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
 
 HYPER = Hyperparameters(learning_rate=1e-2)

@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
-from vst.paper import printed
-from vst.paper.claims import (
+from vst.companion.paper import printed
+from vst.companion.paper.claims import (
     CLAIMS,
     Counts,
     comparable_to_random,

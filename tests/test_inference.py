@@ -8,10 +8,9 @@ import pytest
 from jax.test_util import check_grads
 
 from vst import inference
-from vst.arrays import empty_aligned
+from vst.arrays import Rows, empty_aligned
 from vst.inference import Hyperparameters, Program, elbo, fit
 from vst.posterior import LowRankGaussian
-from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
 
 SMALL = Program(TreeShape(2, 1), rank=2, batch_size=32)
@@ -329,7 +328,7 @@ def test_many_columns_on_several_devices_do_not_wait_for_each_other():
 import jax, numpy as np, vst
 vst.configure(devices=2)
 from vst.inference import Hyperparameters, Program, fit
-from vst.rows import Rows
+from vst.arrays import Rows
 from vst.tree import TreeShape
 x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
 program = Program(TreeShape(3, 3, "linear"), rank=60, batch_size=16)

@@ -10,10 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.data import describe, load_dataset
-from vst.data.places import find
-from vst.errors import UserError
-from vst.paper import (
+from vst.companion.paper import (
     ARTEFACT_BY_ID,
     ARTEFACTS,
     BANDITS,
@@ -30,8 +27,11 @@ from vst.paper import (
     outcomes,
     printed,
 )
-from vst.paper.inconsistencies import JESTER_REGRET_PER_STEP, mushroom_regrets
-from vst.paper.models import FAMILY_LABELS
+from vst.companion.paper.inconsistencies import JESTER_REGRET_PER_STEP, mushroom_regrets
+from vst.companion.paper.models import FAMILY_LABELS
+from vst.datasets import describe, load_dataset
+from vst.datasets.places import find
+from vst.errors import UserError
 
 SCORES = ("log_likelihood", "rmse", "ood_auroc")
 

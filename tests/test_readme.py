@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from vst.report.speed import latest
+from vst.companion.report.speed import latest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

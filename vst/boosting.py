@@ -14,11 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vst.arrays import AnyArray, Inputs, row_blocks
+from vst.arrays import AnyArray, Inputs, Rows, row_blocks
 from vst.inference import Fit, Hyperparameters, Program, fit
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
-from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
 
 NoiseUpdate = Literal["paper", "conjugate"]

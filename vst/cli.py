@@ -4,10 +4,10 @@ import argparse
 import sys
 
 import vst
-from vst.book import commands as book_commands
-from vst.data import commands as data_commands
+from vst.companion.driver import commands as book_commands
+from vst.companion.experiments import commands as experiment_commands
+from vst.datasets import commands as data_commands
 from vst.errors import UserError
-from vst.experiments import commands as experiment_commands
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -10,8 +10,8 @@ import pandas as pd
 from jaxtyping import Array, Float
 
 from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.preprocessing import Table, check_new_data
 from vst.tree import SoftTree, TreeShape
-from vst.validation import Table, check_new_data
 
 Soft = VSTRegressor | VSGBMRegressor
 

@@ -21,9 +21,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 from tqdm import tqdm
 
-from vst.arrays import AnyArray, Inputs
+from vst.arrays import AnyArray, Inputs, Rows
 from vst.posterior import LowRankGaussian
-from vst.rows import Rows
 from vst.tree import SoftTree, TreeShape
 
 #: Steps between two returns to Python: often enough for a progress bar, an interrupt or the discovery

@@ -19,8 +19,8 @@ from sklearn.utils import check_random_state
 
 from vst.arrays import AnyArray, Inputs
 from vst.posterior import LowRankGaussian
+from vst.preprocessing import count
 from vst.tree import SoftTree, TreeShape, normal_log_prob
-from vst.validation import count
 
 #: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB an array
 #: they stay in a processor's cache: eight times as many take more than twice as long.

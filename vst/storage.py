@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 import jax.numpy as jnp
 import numpy as np
 
-from vst.data.preparation import Standardiser, TableEncoder
 from vst.posterior import LowRankGaussian
+from vst.preprocessing import Standardiser, TableEncoder
 from vst.tree import TreeShape
 
 FORMAT = 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vst.bandits import (
+from vst.companion.bandits import (
     AGENTS,
     Bandit,
     LinTS,
@@ -20,12 +20,12 @@ from vst.bandits import (
     simulate,
     thompson,
 )
-from vst.bandits.environments import Exploration, Mushroom
-from vst.bandits.schedule import update_times
-from vst.baselines import ConstantTargetError
-from vst.baselines.deep_ensemble import DeepEnsemble
-from vst.baselines.sglb import SGLB
-from vst.baselines.xbart import XBART
+from vst.companion.bandits.environments import Exploration, Mushroom
+from vst.companion.bandits.schedule import update_times
+from vst.companion.peers import ConstantTargetError
+from vst.companion.peers.deep_ensemble import DeepEnsemble
+from vst.companion.peers.sglb import SGLB
+from vst.companion.peers.xbart import XBART
 from vst.errors import UserError
 from vst.inference import State
 from vst.posterior import LowRankGaussian

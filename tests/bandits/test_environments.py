@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from vst.bandits import ENVIRONMENTS, Oracle, RandomPolicy, environment, simulate
-from vst.bandits.environments import Exploration, Financial, Jester, Mushroom
-from vst.data import CATALOGUE, load_dataset
-from vst.data.places import find
+from vst.companion.bandits import ENVIRONMENTS, Oracle, RandomPolicy, environment, simulate
+from vst.companion.bandits.environments import Exploration, Financial, Jester, Mushroom
+from vst.companion.paper import BANDITS, printed
+from vst.datasets import CATALOGUE, load_dataset
+from vst.datasets.places import find
 from vst.errors import UserError
-from vst.paper import BANDITS, printed
 
 PRESENT = [
     name

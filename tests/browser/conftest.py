@@ -8,7 +8,7 @@ from pathlib import Path
 import chromium
 import pytest
 
-from vst.book import driver
+from vst.companion.driver import driver
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from vst.paper import Artefact
+from vst.companion.paper import Artefact
 
 #: What names an artefact: a heading, a caption, the title of a box.
 NAMES = "h1, h2, h3, figcaption, p.admonition-title"

@@ -36,8 +36,8 @@ def accidents(text: str) -> list[str]:
 
     Examples
     --------
-    >>> accidents("<vst.report.Html object at 0x7f01> 42")
-    ['object instead of its picture: <vst.report.Html object at 0x']
+    >>> accidents("<vst.companion.report.Html object at 0x7f01> 42")
+    ['object instead of its picture: <vst.companion.report.Html object at 0x']
     """
     return _found(ACCIDENTS, text)
 

@@ -8,7 +8,7 @@ import html_pages
 import pytest
 import yaml
 
-from vst.paper import ARTEFACTS
+from vst.companion.paper import ARTEFACTS
 
 ROOT = Path(__file__).parents[2]
 

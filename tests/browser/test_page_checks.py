@@ -4,7 +4,7 @@ import chromium
 import html_pages
 import pytest
 
-from vst.paper import ARTEFACT_BY_ID
+from vst.companion.paper import ARTEFACT_BY_ID
 
 SOUND = """
 <table style="display: block; overflow-x: auto"><tr><td style="min-width: 2000px">wide</td></tr></table>

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.bandits import AGENTS, ENVIRONMENTS, RandomPolicy, simulate
-from vst.bandits.environments import Exploration
 from vst.cli import main
+from vst.companion.bandits import AGENTS, ENVIRONMENTS, RandomPolicy, simulate
+from vst.companion.bandits.environments import Exploration
+from vst.companion.experiments import bandits, runner
 from vst.errors import UserError
-from vst.experiments import bandits, runner
 
 QUICK = ["random", "lints"]
 

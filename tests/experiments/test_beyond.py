@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vst.experiments import beyond, regression, runner
-from vst.experiments.cells import as_parameters
-from vst.experiments.profiles import PROFILES
-from vst.experiments.store import Store
+from vst.companion.experiments import beyond, regression, runner
+from vst.companion.experiments.cells import as_parameters
+from vst.companion.experiments.profiles import PROFILES
+from vst.companion.experiments.store import Store
 
 TINY = replace(PROFILES["smoke"], steps=20)
 

@@ -14,9 +14,9 @@ import pytest
 
 import vst
 from vst.cli import main
-from vst.experiments import cluster, regression, runner
-from vst.experiments.profiles import PROFILES
-from vst.experiments.store import Store
+from vst.companion.experiments import cluster, regression, runner
+from vst.companion.experiments.profiles import PROFILES
+from vst.companion.experiments.store import Store
 
 distributed = pytest.importorskip("distributed")
 

@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from vst.companion.experiments import datasets
+from vst.companion.experiments.obtain import paper_datasets, regression_results
+from vst.companion.experiments.profiles import profile
+from vst.companion.paper import MODELS
 from vst.errors import UserError
-from vst.experiments import datasets
-from vst.experiments.obtain import paper_datasets, regression_results
-from vst.experiments.profiles import profile
-from vst.paper import MODELS
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_papers_ten_are_asked_for_by_default():
 
 
 def test_the_published_results_are_read_and_nothing_is_computed(monkeypatch):
-    monkeypatch.setattr("vst.experiments.runner.run", None)  # calling it would raise
+    monkeypatch.setattr("vst.companion.experiments.runner.run", None)  # calling it would raise
     obtained = regression_results()
     assert len(obtained.results) + obtained.missing == len(MODELS) * 10 * 10
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from vst.baselines import PEERS
-from vst.data import ood_set
-from vst.experiments.detection import auroc, auroc_of_one_node, detect, epistemic_variance
-from vst.experiments.regression import prepared
+from vst.companion.experiments.detection import auroc, auroc_of_one_node, detect, epistemic_variance
+from vst.companion.experiments.regression import prepared
+from vst.companion.peers import PEERS
+from vst.companion.protocol import ood_set
 
 
 def pairs(inside, outside):
@@ -54,7 +54,7 @@ class Lines:
 
 def test_detection_looks_at_the_variance_of_the_mean(monkeypatch):
     data = prepared("yacht")
-    from vst.experiments import detection
+    from vst.companion.experiments import detection
 
     rows = ood_set(data, partner="boston")
     monkeypatch.setattr(detection, "ood_set", lambda data: rows)
@@ -72,8 +72,8 @@ def test_a_model_with_one_mean_function_has_no_score():
 
 
 def test_without_ood_rows_there_is_no_score(monkeypatch):
-    from vst.data import MissingDataError
-    from vst.experiments import detection
+    from vst.companion.experiments import detection
+    from vst.errors import MissingDataError
 
     def absent(data):
         raise MissingDataError("song is not here")

@@ -4,12 +4,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.data.synthetic import Curve
+from vst.companion.experiments import pictures, statements
+from vst.companion.experiments.pictures import (
+    PROBLEMS,
+    Sampled,
+    Settings,
+    flat_rmse,
+    measure,
+    rmse,
+    spread,
+)
+from vst.companion.experiments.statements import (
+    about_prior,
+    about_spread,
+    about_step,
+    about_wavelet,
+)
+from vst.companion.paper import ARTEFACT_BY_ID
+from vst.companion.protocol.synthetic import Curve
 from vst.errors import UserError
-from vst.experiments import pictures, statements
-from vst.experiments.pictures import PROBLEMS, Sampled, Settings, flat_rmse, measure, rmse, spread
-from vst.experiments.statements import about_prior, about_spread, about_step, about_wavelet
-from vst.paper import ARTEFACT_BY_ID
 
 TINY = Settings(functions=6, depth=2, rank=2, steps=300, n_trees=2)
 

@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from vst.experiments import picture_runs, rank, regression, tuning
-from vst.experiments.cells import Cell
-from vst.experiments.pictures import PROBLEMS
-from vst.experiments.profiles import FULL_RANK, PROFILES
-from vst.experiments.store import Store
+from vst.companion.experiments import picture_runs, rank, regression, tuning
+from vst.companion.experiments.cells import Cell
+from vst.companion.experiments.pictures import PROBLEMS
+from vst.companion.experiments.profiles import FULL_RANK, PROFILES
+from vst.companion.experiments.store import Store
 
 DATASET, FOLD = "yacht", 0
 

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from vst.companion.experiments import rank, regression, runner
+from vst.companion.experiments.cells import as_parameters
+from vst.companion.experiments.profiles import FULL_RANK, PROFILES
+from vst.companion.experiments.soft_trees import fit_stack
+from vst.companion.experiments.store import Store
+from vst.companion.report.rank import largest, slopes, verdict
 from vst.errors import UserError
-from vst.experiments import rank, regression, runner
-from vst.experiments.cells import as_parameters
-from vst.experiments.profiles import FULL_RANK, PROFILES
-from vst.experiments.soft_trees import fit_stack
-from vst.experiments.store import Store
-from vst.report.rank import largest, slopes, verdict
 
 TINY = replace(PROFILES["smoke"], steps=40)
 

@@ -10,17 +10,18 @@ import pandas as pd
 import psutil
 import pytest
 
-from vst.baselines import LARGE
-from vst.baselines.bartz import BART
-from vst.baselines.bartz import LARGE as BART_ON_LARGE
 from vst.cli import main
-from vst.data import load_dataset, prepare
-from vst.experiments import regression, runner
-from vst.experiments.cells import Cell, as_text
-from vst.experiments.datasets import Size
-from vst.experiments.profiles import PROFILES
-from vst.experiments.soft_trees import SoftTrees, fit_stack
-from vst.experiments.store import Store
+from vst.companion.experiments import regression, runner
+from vst.companion.experiments.cells import Cell, as_text
+from vst.companion.experiments.datasets import Size
+from vst.companion.experiments.profiles import PROFILES
+from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
+from vst.companion.experiments.store import Store
+from vst.companion.peers import LARGE
+from vst.companion.peers.bartz import BART
+from vst.companion.peers.bartz import LARGE as BART_ON_LARGE
+from vst.companion.protocol import prepare
+from vst.datasets import load_dataset
 
 TINY = replace(PROFILES["smoke"], steps=60)
 

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from vst.experiments.store import Store
+from vst.companion.experiments.store import Store
 
 COLUMNS = ("key", "score", "note")
 

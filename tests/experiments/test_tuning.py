@@ -5,18 +5,18 @@ import pandas as pd
 import pytest
 
 from vst.cli import main
-from vst.data import load_dataset
-from vst.experiments import datasets, models, tuning
-from vst.experiments.cells import as_parameters, as_text
-from vst.experiments.regression import prepared, setting_for
-from vst.experiments.soft_trees import SoftTrees, fit_stack
-from vst.experiments.store import Store
+from vst.companion.experiments import datasets, models, tuning
+from vst.companion.experiments.cells import as_parameters, as_text
+from vst.companion.experiments.regression import prepared, setting_for
+from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
+from vst.companion.experiments.store import Store
+from vst.datasets import load_dataset
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Trials of a few steps."""
-    monkeypatch.setattr("vst.experiments.regression.steps_for", lambda n, d: 40)
+    monkeypatch.setattr("vst.companion.experiments.regression.steps_for", lambda n, d: 40)
 
 
 def tuned(tmp_path, model, trials):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.experiments.bandits import Loaded
-from vst.experiments.cells import as_text
-from vst.report import bandits as report
+from vst.companion.experiments.bandits import Loaded
+from vst.companion.experiments.cells import as_text
+from vst.companion.report import bandits as report
 
 STEPS = 1000
 

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.experiments.beyond import VARIANTS
-from vst.report import beyond
+from vst.companion.experiments.beyond import VARIANTS
+from vst.companion.report import beyond
 
 
 @pytest.fixture

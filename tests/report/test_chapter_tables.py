@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.experiments.obtain import Obtained
-from vst.paper import MODELS, printed
-from vst.report import rank, regression
-from vst.report.dots import dots
-from vst.report.hover import hoverable
-from vst.report.tables import download, number
+from vst.companion.experiments.obtain import Obtained
+from vst.companion.paper import MODELS, printed
+from vst.companion.report import rank, regression
+from vst.companion.report.dots import dots
+from vst.companion.report.hover import hoverable
+from vst.companion.report.tables import download, number
 
 
 def fits(models=("vst-linear", "sglb-1", "xgboost-1"), datasets=("boston", "wine"), folds=3):

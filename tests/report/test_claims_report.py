@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.paper import printed
-from vst.paper.claims import printed_scores
-from vst.report import claims
+from vst.companion.paper import printed
+from vst.companion.paper.claims import printed_scores
+from vst.companion.report import claims
 
 
 def as_fits(table, column):

@@ -1,9 +1,9 @@
 import pandas as pd
 import pytest
 
+from vst.companion.paper import MODELS
+from vst.companion.report import cost
 from vst.errors import UserError
-from vst.paper import MODELS
-from vst.report import cost
 
 
 @pytest.fixture

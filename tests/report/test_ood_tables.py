@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.data import MissingDataError
-from vst.experiments import datasets
-from vst.report import ood
+from vst.companion.experiments import datasets
+from vst.companion.report import ood
+from vst.errors import MissingDataError
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from vst.companion.experiments import own_data as experiment
+from vst.companion.experiments.own_data import OwnFit, coverage, pit
+from vst.companion.report import own_data
 from vst.errors import UserError
-from vst.experiments import own_data as experiment
-from vst.experiments.own_data import OwnFit, coverage, pit
-from vst.report import own_data
 
 
 @pytest.fixture(scope="module")

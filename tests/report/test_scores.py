@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.paper import printed
-from vst.report.scores import (
+from vst.companion.paper import printed
+from vst.companion.report.scores import (
     Score,
     best,
     compare,

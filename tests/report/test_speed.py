@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from vst.paper import label
-from vst.report import speed
+from vst.companion.paper import label
+from vst.companion.report import speed
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.data import synthetic
-from vst.experiments.pictures import Sampled, Settings, flat_rmse
-from vst.experiments.statements import Statement
-from vst.report import uncertainty
+from vst.companion.experiments.pictures import Sampled, Settings, flat_rmse
+from vst.companion.experiments.statements import Statement
+from vst.companion.protocol import synthetic
+from vst.companion.report import uncertainty
 
 
 def sampled(curve, models=("vst", "xbart", "sglb"), error=0.25):

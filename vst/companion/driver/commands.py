@@ -1,0 +1,118 @@
+"""``vst book``: execute the chapters, build the book, look at it."""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vst.errors import UserError
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add ``vst book`` to the command line."""
+    parser = commands.add_parser("book", help="execute the chapters and build the book")
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
+    build = actions.add_parser(
+        "build",
+        help="execute what has changed with papermill, then build the HTML pages",
+        description="Execute the chapters whose source, package, data or parameters have changed since "
+        "they were last executed, several at a time, and build the HTML pages.",
+    )
+    build.add_argument(
+        "--profile",
+        default="paper",
+        help="paper (default) reads the published results; quick computes everything, but less; "
+        "smoke computes just enough to see that it works",
+    )
+    build.add_argument(
+        "--chapter",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="execute this chapter only, and show the others as they last were; can be repeated",
+    )
+    build.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a parameter, for all chapters executed that have it; can be repeated",
+    )
+    build.add_argument(
+        "--recompute",
+        action="store_true",
+        help="execute chapters even if nothing has changed and, if none is named, compute a profile's "
+        "results anew (the published ones stay: see vst run --profile paper)",
+    )
+    build.add_argument("--jobs", type=int, help="chapters at a time (default: one per core)")
+    build.add_argument(
+        "--repository",
+        default="",
+        metavar="URL",
+        help="address of the sources on GitHub: pages link to it, and chapters open in Colab",
+    )
+    _add_root(build)
+    build.set_defaults(run=_build)
+
+    listing = actions.add_parser("parameters", help="list the chapters and their parameters")
+    listing.add_argument("chapter", nargs="*", help="names of chapters (default: all)")
+    _add_root(listing)
+    listing.set_defaults(run=_list)
+
+    serve = actions.add_parser("serve", help="show the built book in a browser")
+    serve.add_argument("--port", type=int, default=8000, help="port (default 8000)")
+    _add_root(serve)
+    serve.set_defaults(run=_serve)
+
+
+def _add_root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root", type=Path, default=Path(), help="directory of _config.yml (default: this one)"
+    )
+
+
+# The notebook packages are imported when they are needed: the rest of the command line works without.
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f'{error.name} is not installed: the book needs pip install "vst[book]"'
+        ) from None
+
+
+def _build(options: argparse.Namespace) -> int:
+    with _installed():
+        from vst.companion.driver.driver import build
+
+    page = build(
+        options.root.resolve(),
+        profile=options.profile,
+        only=options.chapter,
+        parameters=[tuple(pair) for pair in options.parameter],
+        recompute=options.recompute,
+        jobs=options.jobs,
+        repository=options.repository,
+    )
+    print(f"\nThe book is at {page}")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    with _installed():
+        from vst.companion.driver.chapters import chapters, named
+
+    print("\n\n".join(map(str, named(chapters(options.root), options.chapter))))
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from vst.companion.driver.serving import serve
+
+    serve(options.root.resolve() / "_build" / "html", options.port)
+    return 0

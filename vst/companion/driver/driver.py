@@ -1,0 +1,166 @@
+"""Source chapters, executed copies, HTML pages: the steps from one to the next."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from vst.companion.driver import freshness, record
+from vst.companion.driver.chapters import Chapter, chapters, named, values_for
+from vst.companion.driver.execution import Execution, run_all
+from vst.companion.driver.execution import record as record_of
+from vst.companion.experiments.profiles import profile as known_profile
+from vst.errors import UserError
+from vst.runtime import available_cores
+
+#: The page that is filled with how the others were executed.
+RECORD = Path("book") / "execution.md"
+
+
+def build(
+    root: Path,
+    *,
+    profile: str = "paper",
+    only: Sequence[str] = (),
+    parameters: Sequence[tuple[str, str]] = (),
+    recompute: bool = False,
+    jobs: int | None = None,
+    repository: str = "",
+) -> Path:
+    """Execute the chapters of the book below ``root`` and build its pages; return the first one.
+
+    Parameters
+    ----------
+    root
+        Directory of ``_config.yml``.
+    profile
+        How much the chapters compute: ``paper`` reads the published results.
+    only
+        Names of chapters to execute. The others are taken as they were last executed, whatever has
+        changed since then.
+    parameters
+        Names and values, for the chapters that have them.
+    recompute
+        Execute chapters even if nothing they are made from has changed. Unless some are named, also
+        drop the results that the profile has stored; the published ones stay.
+    jobs
+        Chapters at a time; by default as many as there are cores.
+    repository
+        Address of the sources, where pages then link to; GitHub's also give every chapter a button
+        that opens it in Colab.
+    """
+    book = chapters(root)
+    computes = known_profile(profile).name != "paper"
+    if "profile" in dict(parameters):
+        raise UserError("the profile is an option of its own: --profile quick")
+    if jobs is not None and jobs < 1:
+        raise UserError(f"at least one chapter at a time can be executed, got --jobs {jobs}")
+    chosen = named(book, only)
+    values = values_for(chosen, parameters)
+    for chapter in chosen:
+        if computes and "profile" in chapter.parameters:
+            values[chapter.name].setdefault("profile", profile)
+    if recompute and computes and not only:
+        shutil.rmtree(root / "_build" / "results" / profile, ignore_errors=True)
+
+    executed = root / "_build" / "executed"
+    copy_sources(root, executed, repository)
+    surroundings = freshness.of_surroundings(root)
+    work = [
+        execution
+        for chapter in book
+        if _is_to_run(
+            execution := _execution(chapter, root, executed, values, surroundings),
+            chosen=chapter in chosen,
+            recompute=recompute,
+        )
+    ]
+    if len(work) < len(book):
+        print(f"{len(book) - len(work)} of {len(book)} chapters are up to date")
+    # A chapter that computes divides its work over all cores by itself.
+    run_all(work, jobs=1 if computes else jobs or available_cores())
+    fill_record(root, executed, book)
+    return build_html(executed, root / "_build")
+
+
+def copy_sources(root: Path, executed: Path, repository: str = "") -> None:
+    """Bring everything but notebooks up to date beside the executed copies."""
+    kept = {path.name for path in (root / "book").glob("*.ipynb")}
+    for path in (executed / "book").glob("*"):
+        if path.is_file() and path.name not in kept:
+            path.unlink()
+    shutil.copytree(
+        root / "book",
+        executed / "book",
+        ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints"),
+        dirs_exist_ok=True,
+    )
+    shutil.copy2(root / "_toc.yml", executed)
+    config = yaml.safe_load((root / "_config.yml").read_text())
+    config["execute"]["execute_notebooks"] = "off"
+    if repository:
+        config["repository"] = {"url": repository, "branch": "main"}
+        config["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
+        config.setdefault("html", {})["use_repository_button"] = True
+    (executed / "_config.yml").write_text(yaml.safe_dump(config))
+
+
+def _execution(
+    chapter: Chapter, root: Path, executed: Path, values: dict[str, dict], surroundings: str
+) -> Execution:
+    given = values.get(chapter.name, {})
+    return Execution(
+        source=chapter.source,
+        target=executed / chapter.source.relative_to(root),
+        directory=root,
+        values=given,
+        digest=freshness.of_chapter(chapter.source, given, surroundings),
+    )
+
+
+def _is_to_run(execution: Execution, *, chosen: bool, recompute: bool) -> bool:
+    if not chosen:
+        return not execution.target.exists()
+    return recompute or not execution.is_done()
+
+
+def fill_record(root: Path, executed: Path, book: Sequence[Chapter]) -> None:
+    """Write down how the chapters were executed, on the page that is for it."""
+    if (root / RECORD).exists():
+        facts = [record_of(executed / chapter.source.relative_to(root)) for chapter in book]
+        (executed / RECORD).write_text(record.filled((root / RECORD).read_text(), book, facts))
+
+
+def build_html(source: Path, output: Path) -> Path:
+    """Turn executed sources into pages, with every warning an error; nothing if they are the same."""
+    first, stamp = output / "html" / "index.html", output / "html" / ".made_from"
+    digest = freshness.of_files(source)
+    if first.exists() and stamp.exists() and stamp.read_text() == digest:
+        return first
+    if not stamp.exists():
+        # The last build failed or was killed: pages that Sphinx had read then would not be read again,
+        # and their warnings would be lost.
+        shutil.rmtree(output / ".doctrees", ignore_errors=True)
+    stamp.unlink(missing_ok=True)
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    options = ["--path-output", str(output.parent), "-W", "-n", "--keep-going"]
+    command = [str(jupyter_book), "build", str(source), *options]
+    environment = os.environ | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if result.returncode:
+        # Sphinx reports its progress on one stream and what is wrong on the other.
+        raise UserError(f"jupyter-book failed:\n{result.stderr or result.stdout}")
+    _drop_pages_without_source(source, output / "html")
+    stamp.write_text(digest)
+    return first
+
+
+def _drop_pages_without_source(source: Path, pages: Path) -> None:
+    """Remove the pages of chapters that are no longer there."""
+    for page in (pages / "book").glob("*.html"):
+        if not any((source / "book" / f"{page.stem}{kind}").exists() for kind in (".ipynb", ".md")):
+            page.unlink()

@@ -1,0 +1,96 @@
+"""Data sets as experiments name them: one of the catalogue's, or ``file.csv:target``."""
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from vst.datasets import CATALOGUE, Dataset, load_dataset
+from vst.datasets.places import find
+from vst.datasets.reading import checksum
+from vst.errors import UserError
+from vst.preprocessing import TableEncoder
+from vst.tables import load_table
+
+#: The regression data sets of the catalogue.
+REGRESSION = tuple(info.name for info in CATALOGUE.values() if info.task == "regression")
+
+
+class Size(NamedTuple):
+    """Rows and features."""
+
+    n: int
+    d: int
+
+
+def load(name: str) -> Dataset:
+    """Read a data set of the catalogue, or a user's file."""
+    path, target = as_file(name)
+    return load_table(path, target=target) if path else load_dataset(name)
+
+
+def size(name: str) -> Size:
+    """Rows and features as models see them; of the catalogue also where the data are not here."""
+    if name in CATALOGUE:
+        return Size(CATALOGUE[name].rows, CATALOGUE[name].features)
+    dataset = load(name)
+    return Size(dataset.n, len(TableEncoder.fit(dataset.X).feature_names))
+
+
+def label(name: str) -> str:
+    """Name in tables and figures.
+
+    Examples
+    --------
+    >>> label("song_8k"), label("tables/homes.csv:price")
+    ('song (8k)', 'homes')
+    """
+    return CATALOGUE[name].label if name in CATALOGUE else _stem(name)
+
+
+def file(name: str) -> str:
+    """The name of the file that a data set's results go to, another one when a user's file changes."""
+    path, target = as_file(name)
+    if not path:
+        return name
+    content = f"{target} of {checksum(Path(path).expanduser())}"
+    return f"{_stem(name)}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def _stem(name: str) -> str:
+    return Path(as_file(name)[0] or name).name.split(".")[0]
+
+
+def as_file(name: str) -> tuple[str, str]:
+    """Path and target of a user's file; both empty for a name.
+
+    Examples
+    --------
+    >>> as_file("homes.csv:price"), as_file("boston")
+    (('homes.csv', 'price'), ('', ''))
+    """
+    path, _, target = name.rpartition(":")
+    return (path, target) if path else ("", "")
+
+
+def here() -> list[str]:
+    """The regression data sets that are on this machine."""
+    return [name for name in REGRESSION if find(CATALOGUE[name]) is not None]
+
+
+def check(names: list[str]) -> None:
+    """Refuse data sets that do not exist or are not here, before anything is computed."""
+    known = [name for name in names if not as_file(name)[0]]
+    unknown = [name for name in known if name not in REGRESSION]
+    if unknown:
+        raise UserError(
+            f"no regression data set is called {', '.join(unknown)}; there are: "
+            f"{', '.join(REGRESSION)}, and a file of your own is named with its target, "
+            "as in homes.csv:price"
+        )
+    absent = [name for name in known if name not in here()]
+    if absent:
+        raise UserError(
+            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
+        )
+    for name in set(names) - set(known):
+        load(name)

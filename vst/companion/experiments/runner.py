@@ -1,0 +1,112 @@
+"""Compute what the store does not have, in parallel processes, one core each, or on a cluster.
+
+A *job* is a group of cells that are computed together. Only this process writes results, as each job
+ends, so that a run that is killed loses the jobs under way and nothing else.
+"""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any, Protocol
+
+from tqdm import tqdm
+
+from vst.companion.experiments import cluster
+from vst.companion.experiments.store import Store
+from vst.runtime import available_cores, configure
+
+
+class Job(Protocol):
+    """Work that ends in rows of one file; it can be sent to another process."""
+
+    @property
+    def file(self) -> str:
+        """The file that the rows go to."""
+
+    @property
+    def label(self) -> str:
+        """What to show while it runs."""
+
+    @property
+    def size(self) -> int:
+        """Number of cells, for the progress bar."""
+
+    def compute(self) -> list[dict[str, Any]]:
+        """Do the work."""
+
+
+def run(
+    jobs: Sequence[Job], store: Store, *, workers: int | None = None, scheduler: str = ""
+) -> None:
+    """Compute jobs and append their rows to the store as they end.
+
+    Parameters
+    ----------
+    workers
+        Processes; as many as there are cores by default. 0 computes in this process.
+    scheduler
+        Address of a Dask scheduler, on whose workers the jobs are computed instead.
+    """
+    with tqdm(total=sum(job.size for job in jobs), unit="cell", smoothing=0.05) as bar:
+
+        def finish(job: Job, rows: list[dict[str, Any]]) -> None:
+            if rows:
+                store.append(job.file, rows)
+            bar.set_postfix_str(job.label, refresh=False)
+            bar.update(job.size)
+
+        if scheduler:
+            cluster.run_on(scheduler, jobs, finish)
+            return
+        if workers == 0:
+            for job in jobs:
+                finish(job, job.compute())
+            return
+        _in_processes(jobs, finish, workers or available_cores())
+
+
+def _in_processes(jobs: Sequence[Job], finish: Callable, workers: int) -> None:
+    # JAX must not be forked, so that workers are started afresh.
+    context = multiprocessing.get_context("spawn")
+    numbers = context.Value("i", 0)
+    pool = ProcessPoolExecutor(
+        min(workers, max(len(jobs), 1)), mp_context=context, initializer=_start, initargs=(numbers,)
+    )
+    try:
+        waiting = {pool.submit(_compute, job): job for job in jobs}
+        for future in as_completed(waiting):
+            finish(waiting[future], future.result())
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _start(numbers: Any) -> None:
+    """Give this worker one core of its own: small programs gain nothing from more."""
+    with numbers.get_lock():
+        number = numbers.value
+        numbers.value += 1
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
+    configure(devices=1)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Let this process end when its parent is killed: nobody would write what it computes."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _compute(job: Job) -> list[dict[str, Any]]:
+    return job.compute()

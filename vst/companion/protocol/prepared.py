@@ -1,0 +1,125 @@
+"""From a data set to the arrays of the paper's regression protocol."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from vst.companion.protocol.splits import Folds, Split, make_folds, split_rows
+from vst.datasets.dataset import Dataset
+from vst.errors import DataError
+from vst.preprocessing import Standardiser, TableEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Standardised training and test rows of a data set, and the folds of the training rows.
+
+    All statistics come from the training rows. Scores in these units are the paper's.
+
+    Attributes
+    ----------
+    dataset
+        What was prepared.
+    split
+        Row numbers of the data set's table that train and that test.
+    folds
+        Row numbers of ``x_train``, in arrays of fixed shape.
+    feature_names
+        Columns of ``x_train``, with one per category of a categorical column.
+    encoder, standardiser
+        The maps from the table to ``x_train``.
+    target_mean, target_scale
+        ``y_train * target_scale + target_mean`` is in the data set's own units.
+    """
+
+    dataset: Dataset
+    x_train: Float[np.ndarray, "n_train d"]
+    y_train: Float[np.ndarray, " n_train"]
+    x_test: Float[np.ndarray, "n_test d"]
+    y_test: Float[np.ndarray, " n_test"]
+    split: Split
+    folds: Folds
+    feature_names: list[str]
+    encoder: TableEncoder
+    standardiser: Standardiser
+    target_mean: float
+    target_scale: float
+
+
+def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = False) -> Prepared:
+    """Split, encode and standardise a data set as the paper does.
+
+    Categorical columns become one column per category of the training rows; features and target are
+    standardised with the statistics of the training rows; constant columns become zero.
+
+    Parameters
+    ----------
+    seed
+        Of the split and of the folds.
+    folds
+        Number of cross-validation folds of the training rows.
+    whiten
+        Rotate the standardised features to be uncorrelated (not in the paper).
+
+    Examples
+    --------
+    >>> from vst.datasets import load_dataset
+    >>> data = prepare(load_dataset("yacht"))
+    >>> data.x_train.shape, data.x_test.shape, data.folds.train.indices.shape
+    ((246, 6), (62, 6), (10, 222))
+    """
+    split = split_rows(dataset.n, seed=seed)
+    features, target = dataset.X, _numbers(dataset)
+    encoder = TableEncoder.fit(features.iloc[split.train])
+    raw_train = encoder.encode(features.iloc[split.train])
+    raw_test = encoder.encode(features.iloc[split.test])
+    names = encoder.feature_names
+    require_finite(dataset.name, np.vstack([raw_train, raw_test]), names)
+    standardiser = Standardiser.fit(raw_train, whiten=whiten)
+    if whiten:
+        names = [f"direction {i}" for i in range(1, len(names) + 1)]
+    mean, scale = _units(target[split.train])
+    return Prepared(
+        dataset=dataset,
+        x_train=standardiser(raw_train),
+        y_train=((target[split.train] - mean) / scale).astype(np.float32),
+        x_test=standardiser(raw_test),
+        y_test=((target[split.test] - mean) / scale).astype(np.float32),
+        split=split,
+        folds=make_folds(len(split.train), folds, seed=seed),
+        feature_names=names,
+        encoder=encoder,
+        standardiser=standardiser,
+        target_mean=mean,
+        target_scale=scale,
+    )
+
+
+def require_finite(name: str, x: Float[np.ndarray, "n d"], columns: list[str]) -> None:
+    """Refuse missing and infinite features, naming the first column that has them."""
+    bad = ~np.isfinite(x)
+    if bad.any():
+        column = int(np.argmax(bad.any(axis=0)))
+        raise DataError(
+            f"column {columns[column]!r} of {name} is missing or infinite in "
+            f"{int(bad[:, column].sum())} of {len(x)} rows: fill these in or drop them"
+        )
+
+
+def _numbers(dataset: Dataset) -> Float[np.ndarray, " n"]:
+    if not pd.api.types.is_numeric_dtype(dataset.y):
+        raise DataError(
+            f"the target {dataset.y.name!r} of {dataset.name} holds categories, not numbers: "
+            "it is no regression data set"
+        )
+    return dataset.y.to_numpy(float)
+
+
+def _units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    if np.ptp(y) == 0:
+        raise DataError(
+            f"the target is {y[0]:g} in every training row: there is nothing to predict"
+        )
+    return float(y.mean()), float(y.std())

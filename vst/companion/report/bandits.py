@@ -1,0 +1,354 @@
+"""The bandit chapter: regret beside the paper's, how it grows, what was explored, and what it cost."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from vst.companion.bandits import AGENTS, ENVIRONMENTS
+from vst.companion.experiments.bandits import BINS, PERIODS, Loaded, summary
+from vst.companion.experiments.cells import as_parameters
+from vst.companion.paper import BANDITS, bold_cells, label, printed
+from vst.companion.peers.libraries import library
+from vst.companion.report.style import COLOURS, GREY, styled
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+
+#: The agents of the paper's table, and all of ours, in the order of the rows.
+IN_PAPER = ("random", "vst", "sglb", "xbart")
+ORDER = (*IN_PAPER, *(name for name in AGENTS if name not in IN_PAPER))
+
+AGENT_COLOURS = {"random": GREY, "lints": "#882255"} | {
+    name: COLOURS[name] for name in ("vst", "sglb", "xbart", "deep-ensemble")
+}
+
+#: Regret at the end of a run counts as near zero below this share of the random policy's.
+NEAR_ZERO = 0.05
+
+#: The end of a run: its last tenth.
+END = 0.1
+
+
+def availability(loaded: Loaded) -> Markdown:
+    """Say what the page is made from, and what is missing."""
+    runs = loaded.runs
+    seeds = runs.groupby(["dataset", "model"])["seed"].nunique()
+    text = (
+        f"{len(runs)} runs: {runs['dataset'].nunique()} bandits, {runs['model'].nunique()} agents, "
+        f"{_range(seeds)} seeds each."
+    )
+    if loaded.missing:
+        text += (
+            f" **{loaded.missing} more are not there yet** and leave gaps, or fewer seeds, in what "
+            "follows; `vst run bandits --profile paper` computes them."
+        )
+    for name in loaded.absent:
+        text += (
+            f" The data set *{ENVIRONMENTS[name].dataset}* is not on this machine, so that the "
+            f"{name} bandit cannot be played here."
+        )
+    return Markdown(text)
+
+
+def regret_table(loaded: Loaded) -> MarkdownTable:
+    """Rebuild table 3: cumulative regret, and in brackets as a share of the random policy's.
+
+    The lowest regret of each column, and every one whose error bar overlaps its, is bold: in the
+    paper's columns among its agents, in ours among all.
+    """
+    ours = _scores(loaded.runs)
+    paper = printed("bandit_regret").rename(columns={"bandit": "dataset"})
+    texts = {"paper": _texts(paper), "ours": _texts(ours)}
+    rows = []
+    for model in [name for name in ORDER if name in set(ours["model"]) | set(paper["model"])]:
+        row = {"agent": label(model)}
+        for bandit in BANDITS:
+            for source, cells in texts.items():
+                row[f"{bandit}, {source}"] = cells.get((model, bandit), "")
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+@styled
+def cumulative_regret(loaded: Loaded) -> Figure:
+    """Rebuild figure 4: cumulative regret over the steps, one panel per bandit."""
+    bandits = _bandits(loaded)
+    figure, axes = plt.subplots(1, len(bandits), figsize=(2.6 * len(bandits), 3.0), squeeze=False)
+    for axis, bandit in zip(axes[0], bandits, strict=True):
+        for model, curves in _histories(loaded, bandit).items():
+            _band(axis, curves.index.to_numpy(), curves.to_numpy(), model)
+        axis.set(title=bandit, xlabel="step", ylim=(0, None))
+    axes[0, 0].set_ylabel("cumulative regret")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+@styled
+def instantaneous_regret(loaded: Loaded, windows: int = 20) -> Figure:
+    """Regret per step in windows of the run, as a share of the random policy's."""
+    bandits = _bandits(loaded)
+    figure, axes = plt.subplots(
+        1, len(bandits), figsize=(2.6 * len(bandits), 2.8), squeeze=False, sharey=True
+    )
+    for axis, bandit in zip(axes[0], bandits, strict=True):
+        for model, curves in _histories(loaded, bandit).items():
+            steps, shares = _windows(loaded, bandit, curves, windows)
+            _band(axis, steps, shares, model)
+        axis.axhline(NEAR_ZERO, color="0.4", lw=0.8, ls=":")
+        axis.set(title=bandit, xlabel="step", ylim=(0, 1.2))
+    axes[0, 0].set_ylabel("regret per step\n(share of random)")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+@styled
+def explored(loaded: Loaded) -> Figure:
+    """What each agent pulled in the exploration bandit: context across, arm up, one column per span."""
+    keys = loaded.runs.set_index("key")["model"]
+    frame = loaded.choices.assign(model=loaded.choices["key"].map(keys))
+    models = [name for name in ORDER if name in set(frame["model"])]
+    if not models:
+        figure = plt.figure(figsize=(8.6, 0.6))
+        figure.text(0.5, 0.5, "the exploration bandit is not among these", ha="center", va="center")
+        return figure
+    arms = int(frame["arm"].max()) + 1
+    steps = int(loaded.runs.loc[loaded.runs["dataset"] == "exploration", "steps"].iloc[0])
+    figure, axes = plt.subplots(
+        len(models), PERIODS, figsize=(8.6, 1.45 * len(models) + 0.5), squeeze=False,
+        sharex=True, sharey=True,
+    )  # fmt: skip
+    for line, model in zip(axes, models, strict=True):
+        for period, axis in enumerate(line):
+            part = frame[(frame["model"] == model) & (frame["period"] == period)]
+            pulls = np.zeros((arms, BINS))
+            pulls[part["arm"].to_numpy(int), part["bin"].to_numpy(int)] = part["pulls"]
+            share = pulls / np.maximum(pulls.sum(axis=0), 1)
+            image = axis.imshow(
+                share, origin="lower", aspect="auto", extent=(-1, 1, -0.5, arms - 0.5),
+                vmin=0, vmax=1, cmap="viridis",
+            )  # fmt: skip
+        line[0].set_ylabel(f"{label(model)}\narm", fontsize=8.5)
+    for period, axis in enumerate(axes[0]):
+        bounds = (steps * period // PERIODS, steps * (period + 1) // PERIODS)
+        axis.set_title("steps {:,} to {:,}".format(*bounds), fontsize=9)
+    for axis in axes[-1]:
+        axis.set_xlabel("context")
+    figure.colorbar(image, ax=axes, shrink=0.5, label="share of pulls")
+    return figure
+
+
+def time_table(loaded: Loaded) -> MarkdownTable:
+    """Processor seconds per 1,000 decisions of every agent."""
+    frame = summary(loaded.runs)
+    seconds = {
+        (row["model"], row["dataset"]): float(row["seconds_per_1000"])
+        for row in frame.to_dict("records")
+    }
+    rows = [
+        {"agent": label(model)}
+        | {bandit: _seconds(seconds.get((model, bandit))) for bandit in _bandits(loaded)}
+        for model in ORDER
+        if model in set(frame["model"])
+    ]
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def constants_table() -> MarkdownTable:
+    """The bandits' constants, whether the paper's or ours."""
+    rows = [
+        {"bandit": name, "values": _settings(vars(problem))}
+        for name, problem in ENVIRONMENTS.items()
+    ]
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def settings_table(loaded: Loaded) -> MarkdownTable:
+    """Every agent's settings on every bandit, as they are stored with its results."""
+    rows = []
+    for model in [name for name in ORDER if name != "random"]:
+        for bandit in _bandits(loaded):
+            runs = loaded.runs[(loaded.runs["model"] == model) & (loaded.runs["dataset"] == bandit)]
+            if len(runs):
+                agent = as_parameters(runs["parameters"].iloc[0])["agent"]
+                rows.append(
+                    {"agent": label(model), "bandit": bandit, "settings": _settings(_flat(agent))}
+                )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def verdicts(loaded: Loaded) -> MarkdownTable:
+    """The paper's claims about the bandits, and what our numbers say to each."""
+    shares = {bandit: _shares(loaded, bandit) for bandit in _bandits(loaded)}
+    rows = []
+    for bandit, share in shares.items():
+        if not set(IN_PAPER) <= set(share):
+            continue
+        ranking = sorted(IN_PAPER, key=lambda name: share[name])
+        place = ranking.index("vst") + 1
+        claimed = 1 if bandit in ("financial", "mushroom") else 2
+        rows.append(
+            {
+                "claim": f"VST has the {_ordinal(claimed)}lowest regret on {bandit}",
+                "ours": ", ".join(f"{label(name)} {share[name]:.1%}" for name in ranking),
+                "verdict": "holds" if place == claimed else _instead(place, claimed),
+            }
+        )
+    if "vst" in shares.get("financial", {}):
+        end = end_regret(loaded, "financial", "vst")
+        rows.append(
+            {
+                "claim": "VST converges to near zero instantaneous regret on financial",
+                "ours": f"{end:.1%} of the random policy's in the last tenth",
+                "verdict": "holds" if end < NEAR_ZERO else "does not hold",
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows, columns=["claim", "ours", "verdict"]))
+
+
+def end_regret(loaded: Loaded, bandit: str, model: str) -> float:
+    """Regret per step in the last tenth of the run, as a share of the random policy's."""
+    curves = _histories(loaded, bandit)[model]
+    _, shares = _windows(loaded, bandit, curves, round(1 / END))
+    return float(shares[-1].mean())
+
+
+def random_agreement(loaded: Loaded) -> Markdown:
+    """Compare the random policy's regret with the paper's, bandit by bandit."""
+    paper = printed("bandit_regret")
+    ours = _scores(loaded.runs)
+    ours = ours[ours["model"] == "random"].set_index("dataset")
+    lines = []
+    for row in paper[paper["model"] == "random"].to_dict("records"):
+        bandit, target, error = str(row["bandit"]), float(row["mean"]), float(row["error"])
+        if bandit not in ours.index:
+            continue
+        mean = float(ours["mean"][bandit])
+        inside = abs(mean - target) <= 2 * error
+        where = "within" if inside else "not within"
+        text = f"*{bandit}*: {mean:,.1f}, {where} two error bars of the paper's {target:,.2f}"
+        lines.append(text if inside else f"{text}, {mean / target:.3g} times as much")
+    return Markdown("\n".join(f"- {line}" for line in lines))
+
+
+def catboost_on_a_constant() -> str:
+    """What CatBoost says to a target that never changes."""
+    catboost = library("catboost")
+    model = catboost.CatBoostRegressor(
+        loss_function="RMSEWithUncertainty", allow_writing_files=False
+    )
+    try:
+        model.fit(np.arange(20.0)[:, None], np.zeros(20), verbose=False)
+    except catboost.CatBoostError as error:
+        return str(error).rpartition(": ")[2]
+    return "it was fitted after all"
+
+
+def _scores(runs: pd.DataFrame) -> pd.DataFrame:
+    frame = summary(runs).rename(columns={"regret": "mean"})
+    return frame[["model", "dataset", "mean", "error"]]
+
+
+def _texts(scores: pd.DataFrame) -> dict[tuple[str, str], str]:
+    together = dict.fromkeys(scores["model"], "all")
+    marks = bold_cells(
+        scores.fillna({"error": 0.0}), higher_is_better=False, groups=together, columns="dataset"
+    )
+    random = scores[scores["model"] == "random"].set_index("dataset")["mean"]
+    texts = {}
+    for row, bold in zip(scores.to_dict("records"), marks, strict=True):
+        if pd.isna(row["mean"]):
+            text = str(row["note"])
+        else:
+            text = f"{row['mean']:.1f}" if pd.isna(row["error"]) else _plus_minus(row)
+            text = f"**{text}**" if bold else text
+            if row["dataset"] in random.index:
+                text += f" ({row['mean'] / random[row['dataset']]:.1%})"
+        texts[row["model"], row["dataset"]] = text
+    return texts
+
+
+def _plus_minus(row: dict[Any, Any]) -> str:
+    return f"{row['mean']:.1f} ± {row['error']:.1f}"
+
+
+def _shares(loaded: Loaded, bandit: str) -> dict[str, float]:
+    means = loaded.runs[loaded.runs["dataset"] == bandit].groupby("model")["regret"].mean()
+    return (
+        {str(m): float(v / means["random"]) for m, v in means.items()} if "random" in means else {}
+    )
+
+
+def _bandits(loaded: Loaded) -> list[str]:
+    return [name for name in BANDITS if name in set(loaded.runs["dataset"])]
+
+
+def _histories(loaded: Loaded, bandit: str) -> dict[str, pd.DataFrame]:
+    """Each agent's cumulative regret: steps down, seeds across."""
+    runs = loaded.runs[loaded.runs["dataset"] == bandit][["key", "model", "seed"]]
+    frame = loaded.histories.merge(runs, on="key")
+    return {
+        model: frame[frame["model"] == model].pivot_table("regret", "step", "seed")
+        for model in ORDER
+        if model in set(frame["model"])
+    }
+
+
+def _windows(
+    loaded: Loaded, bandit: str, curves: pd.DataFrame, windows: int
+) -> tuple[Float[np.ndarray, " windows"], Float[np.ndarray, "windows seeds"]]:
+    """Middle of each window, and its regret per step as a share of the random policy's."""
+    runs = loaded.runs[loaded.runs["dataset"] == bandit]
+    per_step = float((runs["random_regret"] / runs["steps"]).mean())
+    start = pd.DataFrame(0.0, index=[0], columns=curves.columns)
+    whole = pd.concat([start, curves])
+    at = np.unique(np.linspace(0, len(whole) - 1, windows + 1).round().astype(int))
+    picked, steps = whole.to_numpy(float)[at], whole.index.to_numpy(float)[at]
+    rates = np.diff(picked, axis=0) / np.diff(steps)[:, None]
+    return (steps[1:] + steps[:-1]) / 2, rates / per_step
+
+
+def _band(
+    axis: Axes, steps: np.ndarray, curves: Float[np.ndarray, "steps seeds"], model: str
+) -> None:
+    mean = curves.mean(axis=1)
+    spread = curves.std(axis=1, ddof=1) if curves.shape[1] > 1 else np.zeros(len(mean))
+    colour = AGENT_COLOURS[model]
+    axis.fill_between(steps, mean - spread, mean + spread, color=colour, alpha=0.25, lw=0)
+    axis.plot(steps, mean, color=colour, lw=2.0 if model == "vst" else 1.3, label=label(model))
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    handles, names = axis.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), fontsize=8.5)
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else number(value, 2 if value >= 0.1 else 3)
+
+
+def _settings(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    nested = values.pop("peer", {})
+    return nested | values
+
+
+def _ordinal(place: int) -> str:
+    return {1: "", 2: "second "}[place]
+
+
+def _instead(place: int, claimed: int) -> str:
+    if place < claimed:
+        return "better: it has the lowest"
+    return f"does not hold: it is number {place}"
+
+
+def _range(counts: Sequence[int] | pd.Series) -> str:
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,47 @@
+"""Figures whose marks say what they are when a pointer rests on them."""
+
+from dataclasses import dataclass
+from io import StringIO
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from vst.companion.report.style import STYLE
+
+NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
+for prefix, name in NAMES.items():
+    ElementTree.register_namespace(prefix, name)
+
+
+@dataclass(frozen=True)
+class Svg:
+    """A vector graphic that a notebook shows."""
+
+    text: str
+
+    def _repr_svg_(self) -> str:
+        return self.text
+
+
+def hoverable(figure: Figure) -> Svg:
+    """The same figure, with the label of every line that has one as its tooltip.
+
+    Browsers show the ``title`` of an SVG element so, where the graphic is part of the page: the book's
+    pages make it one (``hover.js``).
+    """
+    said = {}
+    for i, line in enumerate(line for axis in figure.axes for line in axis.lines):
+        if not str(line.get_label()).startswith("_"):  # matplotlib's own labels do
+            line.set_gid(f"mark-{i}")
+            said[f"mark-{i}"] = str(line.get_label())
+    drawn = StringIO()
+    with plt.style.context(STYLE):
+        figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+    root = ElementTree.fromstring(drawn.getvalue())
+    for group in root.iter(f"{{{NAMES['']}}}g"):
+        if group.get("id") in said:
+            title = ElementTree.Element(f"{{{NAMES['']}}}title")
+            title.text = said[str(group.get("id"))]
+            group.insert(0, title)
+    return Svg(ElementTree.tostring(root, encoding="unicode"))

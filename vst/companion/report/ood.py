@@ -1,0 +1,217 @@
+"""The OOD chapter: what the score sees on one data set, beside the table of all."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from sklearn.decomposition import PCA
+from sklearn.metrics import roc_curve
+
+from vst.companion.experiments import datasets, models, regression, tuning
+from vst.companion.experiments.cells import Cell, as_text
+from vst.companion.experiments.detection import Detection, auroc, epistemic_variance
+from vst.companion.experiments.profiles import profile as find_profile
+from vst.companion.experiments.soft_trees import SOFT_TREES
+from vst.companion.paper import MODEL_BY_ID, MODELS, label, printed
+from vst.companion.peers import Fitted
+from vst.companion.protocol import OODSet, Prepared, ood_set
+from vst.companion.report.scores import WHOLE, reached, scores_of
+from vst.companion.report.style import BLUE, COLOURS, ORANGE, label_logarithmic, styled
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.datasets import CATALOGUE
+from vst.errors import MissingDataError
+
+#: Where the OOD rows come from on a machine that has neither *song* nor its part.
+BUNDLED_PARTNER = "naval"
+
+
+def example_rows(dataset: str, partner: str = "") -> OODSet:
+    """The OOD set of a data set; without *song*, with a bundled partner that its caption names."""
+    data = regression.prepared(dataset)
+    if partner:
+        return ood_set(data, partner=partner)
+    try:
+        return ood_set(data)
+    except MissingDataError:
+        return ood_set(data, partner=BUNDLED_PARTNER)
+
+
+def example(
+    dataset: str, names: Sequence[str], rows: OODSet, *, profile: str = "paper", fold: int = 0
+) -> list[Detection]:
+    """Fit some models to one fold, with the tuned settings, and score the rows of an OOD set."""
+    datasets.check([dataset])
+    models.check_names("model", list(names), models.NAMES)
+    found = []
+    for name in names:
+        model, data = _fit(dataset, name, profile, fold)
+        pair = rows if data.standardiser.rotation is None else ood_set(data, partner=rows.partner)
+        inside, outside = (epistemic_variance(model, x) for x in (pair.x_in, pair.x_out))
+        if inside is not None and outside is not None:
+            found.append(Detection(name, inside, outside))
+    return found
+
+
+def distances(dataset: str) -> dict[str, float] | None:
+    """How well two distances from the mean tell the rows apart, without any model.
+
+    A function that is linear around the data, with independent weights of equal variance, has an
+    epistemic variance that grows with the plain distance; if the weights act on whitened features, with
+    Mahalanobis' distance, which knows how the features go together.
+    """
+    found = {}
+    for name, whiten in (("plain", False), ("Mahalanobis", True)):
+        try:
+            rows = ood_set(regression.prepared(dataset, whiten))
+        except MissingDataError:
+            return None
+        found[name] = auroc(
+            *(np.square(x.astype(float)).sum(axis=1) for x in (rows.x_in, rows.x_out))
+        )
+    return found
+
+
+def distance_table(results: pd.DataFrame, on: Sequence[str]) -> MarkdownTable:
+    """AUROC of distances beside that of soft trees, and the paper's."""
+    ours = scores_of(results, "auroc").set_index(["model", "dataset"])["mean"]
+    paper = printed("ood_auroc").set_index(["model", "dataset"])["mean"]
+    rows = []
+    for dataset in on:
+        found = distances(dataset) if dataset in datasets.here() else None
+        if found is not None:
+            row = {"data set": datasets.label(dataset)}
+            row |= {f"{name} distance": number(value) for name, value in found.items()}
+            for model in ("vst-linear", "vst-plus"):
+                place = (model, dataset)
+                row[label(model)] = number(float(ours[place])) if place in ours.index else ""
+            row["paper's VST (linear)"] = number(
+                float(paper["vst-linear", WHOLE.get(dataset) or dataset])
+            )
+            rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def reached_by_dataset(results: pd.DataFrame, column: str = "auroc") -> MarkdownTable:
+    """How many models reach the paper's AUROC on each data set.
+
+    Where peers fall short along with the soft trees, it is the outside rows that differ.
+    """
+    everyone = [model.id for model in MODELS if model.in_paper]
+    places = reached(scores_of(results, column), "ood_auroc", everyone)
+    rows = []
+    for dataset, part in places.groupby("dataset", sort=False):
+        row = {"data set": datasets.label(str(dataset))}
+        soft = part["model"].isin(SOFT_TREES)
+        for name, chosen in (("soft trees", part[soft]), ("peers", part[~soft])):
+            row[name] = f"{int(chosen['reached'].sum())} of {len(chosen)}"
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def _fit(dataset: str, name: str, profile: str, fold: int) -> tuple[Fitted, Prepared]:
+    tuned = tuning.tuned_settings().get((datasets.file(dataset), name), {})
+    setting = find_profile(profile).limited(
+        regression.setting_for(name, datasets.size(dataset), tuned)
+    )
+    text = as_text(models.parameters(setting))
+    data = regression.prepared(dataset, bool(getattr(setting, "whiten", False)))
+    cell = Cell(regression.EXPERIMENT, dataset, name, fold, 0, text)
+    return regression.fit_cells(setting, data, [cell])[0], data
+
+
+def partner_note(results: pd.DataFrame) -> Markdown:
+    """Say where the outside rows of the table come from."""
+    partners = results.dropna(subset=["ood"]).groupby("ood")["dataset"].unique()
+    notes = []
+    for partner, names in partners.items():
+        info = CATALOGUE[str(partner)]
+        whole = f", a part of *{info.part_of}* with {info.rows:,} rows" if info.part_of else ""
+        listed = ", ".join(datasets.label(name) for name in names)
+        notes.append(f"Outside rows from *{info.label}*{whole}: {listed}.")
+    return Markdown(" ".join(notes))
+
+
+def caption(rows: OODSet) -> Markdown:
+    """Which rows were used."""
+    return Markdown(rows.caption)
+
+
+@styled
+def roc_curves(found: Sequence[Detection]) -> Figure:
+    """Draw each model's ROC curve: rows of the partner flagged, against test rows flagged."""
+    figure, axis = plt.subplots(figsize=(4.6, 4.2))
+    for detection in found:
+        scores = np.concatenate([detection.inside, detection.outside])
+        truth = np.repeat([0, 1], [len(detection.inside), len(detection.outside)])
+        false_alarms, hits, _ = roc_curve(truth, scores)
+        area = auroc(detection.inside, detection.outside)
+        colour = COLOURS[MODEL_BY_ID[detection.model].family]
+        axis.plot(false_alarms, hits, color=colour, label=f"{label(detection.model)}: {area:.3f}")
+    axis.plot([0, 1], [0, 1], color="#bbbbbb", lw=1, ls="--")
+    axis.set_aspect("equal")
+    axis.set_xlabel("share of test rows flagged")
+    axis.set_ylabel("share of OOD rows flagged")
+    axis.legend(title="AUROC", loc="lower right", alignment="left")
+    return figure
+
+
+@styled
+def histograms(found: Sequence[Detection]) -> Figure:
+    """Draw the epistemic standard deviation of test rows and of OOD rows, one panel per model."""
+    figure, axes = plt.subplots(
+        1, len(found), figsize=(2.6 * len(found) + 0.6, 2.6), squeeze=False, sharey=True
+    )
+    for axis, detection in zip(axes.flat, found, strict=True):
+        inside, outside = np.sqrt(detection.inside), np.sqrt(detection.outside)
+        every = np.concatenate([inside, outside])
+        positive = every[every > 0]
+        bins = np.geomspace(positive.min(), positive.max(), 31) if len(positive) else 30
+        smallest = positive.min() if len(positive) else 1.0
+        for values, colour, name in ((inside, BLUE, "test rows"), (outside, ORANGE, "OOD rows")):
+            shown = np.maximum(values, smallest)
+            weights = np.full(len(values), 1 / len(values))
+            axis.hist(shown, bins=bins, weights=weights, alpha=0.6, color=colour, label=name)
+        axis.set_xscale("log")
+        label_logarithmic(axis.xaxis)
+        axis.set_title(label(detection.model))
+        axis.set_xlabel("epistemic standard deviation")
+    axes[0, 0].set_ylabel("share of rows")
+    axes[0, 0].legend(fontsize=8)
+    return figure
+
+
+@styled
+def projection(rows: OODSet, detection: Detection) -> Figure:
+    """Draw both kinds of rows in the plane of the test rows' two main directions.
+
+    The colour is the epistemic standard deviation: a reader sees what the score sees.
+    """
+    plane = PCA(n_components=2, random_state=0).fit(rows.x_in)
+    deviations = np.log10(np.sqrt(np.concatenate([detection.inside, detection.outside])) + 1e-12)
+    low, high = np.quantile(deviations, [0.02, 0.98])
+    pairs = (
+        (rows.x_in, detection.inside, "test rows"),
+        (rows.x_out, detection.outside, f"OOD rows ({rows.partner})"),
+    )
+    figure, axes = plt.subplots(1, 2, figsize=(7.6, 3.5), sharex=True, sharey=True)
+    for axis, (x, variance, name) in zip(axes, pairs, strict=True):
+        at = plane.transform(x)
+        colours = np.log10(np.sqrt(variance) + 1e-12)
+        dots = axis.scatter(*at.T, c=colours, s=9, lw=0, cmap="viridis", vmin=low, vmax=high)
+        axis.set_title(name)
+        axis.set_xlabel("first direction")
+    axes[0].set_ylabel("second direction")
+    _zoom(axes[0], plane.transform(np.vstack([rows.x_in, rows.x_out])))
+    figure.colorbar(dots, ax=axes, label="log10 epistemic standard deviation")
+    return figure
+
+
+def _zoom(axis: plt.Axes, points: Float[np.ndarray, "n 2"]) -> None:
+    """Leave out the outermost hundredth of the points, which would shrink all others to a spot."""
+    low, high = np.quantile(points, [0.005, 0.995], axis=0)
+    margin = 0.08 * (high - low)
+    axis.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    axis.set_ylim(low[1] - margin[1], high[1] + margin[1])

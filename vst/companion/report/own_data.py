@@ -1,0 +1,266 @@
+"""Figures and tables of the chapter on a table of one's own."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.stats import binom, norm
+
+from vst.companion.experiments.detection import auroc
+from vst.companion.experiments.own_data import Held, OwnFit, coverage, pit
+from vst.companion.paper import MODEL_BY_ID, label
+from vst.companion.report.style import COLOURS, GREY, label_logarithmic, styled
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.gates import Gates, feature_names, feature_use, gates
+
+DARK = "#222222"
+LEVELS = np.linspace(0.02, 0.98, 49)
+
+
+def colour(fit: OwnFit) -> str:
+    """The colour of a model's family."""
+    return COLOURS[MODEL_BY_ID[fit.name].family]
+
+
+def introduction(held: Held) -> Markdown:
+    """Say which table is looked at."""
+    data = held.dataset
+    return Markdown(
+        f"The table is *{data.label}*: {data.n:,} rows, {data.d} columns to predict `{data.y.name}` "
+        f"from. {len(held.y_test):,} rows were drawn at random and held out: scores and "
+        "intervals below are of these rows."
+    )
+
+
+def score_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
+    """Scores on the held-out rows, beside those of a Normal that ignores the features."""
+    y, train = held.y_test, held.y_train
+    rows = []
+    for fit in fits:
+        lower, upper = fit.predicted.interval(0.9)
+        rows.append(
+            {
+                "model": label(fit.name),
+                "RMSE": _units(np.sqrt(np.mean((fit.predicted.mean - y) ** 2))),
+                "log-likelihood": number(float(fit.predicted.log_prob(y).mean())),
+                "held by 90 % intervals": f"{np.mean((lower <= y) & (y <= upper)):.0%}",
+                "their mean width": _units(np.mean(upper - lower)),
+                "seconds": number(fit.seconds, 1),
+            }
+        )
+    mean, scale = train.mean(), train.std()
+    half = norm.ppf(0.95) * scale
+    rows.append(
+        {
+            "model": "no features",
+            "RMSE": _units(np.sqrt(np.mean((mean - y) ** 2))),
+            "log-likelihood": number(float(norm.logpdf(y, mean, scale).mean())),
+            "held by 90 % intervals": f"{np.mean(np.abs(y - mean) <= half):.0%}",
+            "their mean width": _units(2 * half),
+            "seconds": number(0.0, 1),
+        }
+    )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+@styled
+def fit_figure(held: Held, fits: Sequence[OwnFit]) -> Figure:
+    """Draw targets against predictions, with the 90 % interval of every held-out row."""
+    figure, axes = plt.subplots(
+        1, len(fits), figsize=(8.4, 3.8), sharex=True, sharey=True, squeeze=False
+    )
+    for axis, fit in zip(axes[0], fits, strict=True):
+        mean, (lower, upper) = fit.predicted.mean, fit.predicted.interval(0.9)
+        axis.vlines(mean, lower, upper, color=colour(fit), alpha=0.25, lw=1)
+        axis.plot(mean, held.y_test, "o", ms=2.5, color=DARK, mew=0)
+        ends = [min(held.y_test.min(), mean.min()), max(held.y_test.max(), mean.max())]
+        axis.plot(ends, ends, color=GREY, lw=0.8, ls="--")
+        axis.set(title=label(fit.name), xlabel="predicted mean")
+    axes[0, 0].set_ylabel(str(held.dataset.y.name))
+    return figure
+
+
+@styled
+def calibration(held: Held, fits: Sequence[OwnFit], bins: int = 10) -> Figure:
+    """Draw PIT histograms, and the coverage of intervals of all levels."""
+    figure, axes = plt.subplots(1, len(fits) + 1, figsize=(9.6, 3.1))
+    m = len(held.y_test)
+    low, high = binom.ppf([0.05, 0.95], m, 1 / bins) / m * bins
+    last = axes[-1]
+    last.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--")
+    for axis, fit in zip(axes, fits, strict=False):
+        values = pit(fit, held.y_test)
+        axis.axhspan(low, high, color="#e4e4e4", lw=0)
+        axis.hist(
+            values,
+            bins=bins,
+            range=(0, 1),
+            density=True,
+            color=colour(fit),
+            alpha=0.75,
+            rwidth=0.94,
+        )
+        axis.set(title=f"{label(fit.name)}: PIT", xlabel="PIT value", xlim=(0, 1))
+        last.plot(LEVELS, coverage(values, LEVELS), color=colour(fit), label=label(fit.name))
+    axes[0].set_ylabel("density")
+    last.set(
+        title="coverage", xlabel="level of the interval", ylabel="share of rows inside",
+        xlim=(0, 1), ylim=(0, 1),
+    )  # fmt: skip
+    last.legend(loc="upper left", fontsize=8.5)
+    return figure
+
+
+def calibration_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
+    """What share of the rows intervals of three levels hold, and whether chance explains it.
+
+    If an interval holds each row with the probability of its level, the number of rows inside is
+    binomial: *as it should be* if it lies in the middle 90 % of that distribution.
+    """
+    m = len(held.y_test)
+    rows = []
+    for fit in fits:
+        values = pit(fit, held.y_test)
+        row = {"model": label(fit.name)}
+        for level in (0.5, 0.8, 0.95):
+            share = float(coverage(values, np.array([level]))[0])
+            row[f"{level:.0%} intervals"] = f"{share:.0%}, {width_word(share, level, m)}"
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def width_word(share: float, level: float, rows: int) -> str:
+    """Whether intervals that hold a share of the rows are as wide as their level asks for.
+
+    Examples
+    --------
+    >>> width_word(0.99, 0.8, 200), width_word(0.79, 0.8, 200), width_word(0.5, 0.8, 200)
+    ('too wide', 'as it should be', 'too narrow')
+    """
+    low, high = binom.ppf([0.05, 0.95], rows, level)
+    inside = round(share * rows)
+    if inside > high:
+        return "too wide"
+    return "too narrow" if inside < low else "as it should be"
+
+
+@styled
+def intervals(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
+    """Draw the 50 and 90 % intervals of some held-out rows, ordered by their predicted mean."""
+    figure, axes = plt.subplots(
+        len(fits), 1, figsize=(8.4, 2.3 * len(fits) + 0.3), sharex=True, sharey=True, squeeze=False
+    )
+    shown = np.arange(len(held.y_test))[:rows]
+    for axis, fit in zip(axes[:, 0], fits, strict=True):
+        order = shown[np.argsort(fit.predicted.mean[shown])]
+        place = np.arange(len(order))
+        for level, width in ((0.9, 2.0), (0.5, 4.5)):
+            lower, upper = (end[order] for end in fit.predicted.interval(level))
+            axis.vlines(place, lower, upper, color=colour(fit), lw=width, alpha=0.45)
+        axis.plot(place, held.y_test[order], "o", ms=3, color=DARK, mew=0)
+        axis.set(title=label(fit.name), ylabel=str(held.dataset.y.name), xlim=(-1, len(order)))
+    axes[-1, 0].set_xlabel("held-out rows, by predicted mean")
+    return figure
+
+
+def epistemic(fit: OwnFit, rows: pd.DataFrame) -> Float[np.ndarray, " n"]:
+    """Standard deviation of the mean over posterior draws, row by row."""
+    return np.sqrt(fit.model.predict_dist(rows).epistemic_var)
+
+
+@styled
+def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
+    """Draw the epistemic scores of the held-out rows and of other rows, one panel per model."""
+    figure, axes = plt.subplots(1, len(fits), figsize=(8.4, 3.0), squeeze=False)
+    for axis, fit in zip(axes[0], fits, strict=True):
+        inside, out = epistemic(fit, held.x_test), epistemic(fit, other)
+        least = max(np.finfo(float).tiny, 0.5 * min(inside.min(), out.min()))
+        edges = np.geomspace(least, 1.5 * max(inside.max(), out.max()), 31)
+        for values, shade, name in ((inside, GREY, "held-out rows"), (out, colour(fit), "others")):
+            axis.hist(values, edges, density=False, color=shade, alpha=0.6, label=name)
+        axis.set(xscale="log", xlabel="epistemic standard deviation")
+        label_logarithmic(axis.xaxis)
+        axis.set_title(f"{label(fit.name)}: AUROC {number(auroc(inside, out))}")
+    axes[0, 0].set_ylabel("rows")
+    axes[0, 0].legend(fontsize=8.5)
+    return figure
+
+
+@styled
+def features(held: Held, fits: Sequence[OwnFit], most: int = 15) -> Figure:
+    """Draw how much the gates look at each feature, the features that matter most to both first."""
+    uses = [feature_use(fit.model, held.x_train) for fit in fits]
+    names = list((sum(uses[1:], start=uses[0])).sort_values(ascending=False).index)[:most]
+    figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.34 * len(names)))
+    height = 0.8 / len(fits)
+    for i, (fit, use) in enumerate(zip(fits, uses, strict=True)):
+        place = np.arange(len(names)) + (i - (len(fits) - 1) / 2) * height
+        axis.barh(place, use[names], height, color=colour(fit), label=label(fit.name))
+    axis.set_yticks(range(len(names)), names)
+    axis.tick_params(axis="y", length=0)
+    axis.invert_yaxis()
+    axis.set_xlabel("share of the gates' weight")
+    axis.legend(loc="lower right", fontsize=8.5)
+    return figure
+
+
+@styled
+def learned_tree(held: Held, fit: OwnFit) -> Figure:
+    """Draw a model's first tree: what each gate looks at most, and how many rows go where.
+
+    Edges are as wide as the share of the rows that takes them. A gate names the two features of the
+    largest weight; a positive weight sends high values right. Leaves show their share and their mean.
+    """
+    model = fit.model
+    found, names = gates(model, held.x_train)[0], feature_names(model)
+    depth = model.shape_.depth
+    width = max(8.4, 0.62 * 2**depth)
+    figure, axis = plt.subplots(figsize=(width, 1.15 * depth + 1.6))
+    axis.set(xlim=(-0.6, 2**depth - 0.4), ylim=(-0.5, depth + 0.4))
+    axis.axis("off")
+    shares = np.concatenate([found.shares, found.leaf_shares])
+    for i, share in enumerate(shares):
+        x, y = _place(i, depth)
+        if i:
+            x0, y0 = _place((i - 1) // 2, depth)
+            axis.plot([x0, x], [y0, y], color=colour(fit), alpha=0.55, lw=0.4 + 9 * share, zorder=0)
+        if i < len(found.shares):
+            _text(axis, x, y, _gate_text(found, i, names), 8.5 if y > 1 or depth < 4 else 7.5)
+        else:
+            mean = (
+                model.target_mean_ + model.target_scale_ * found.leaf_means[i - len(found.shares)]
+            )
+            _text(axis, x, y - 0.12, f"{share:.0%}\n{mean:.3g}", 7.5)
+    return figure
+
+
+def _place(i: int, depth: int) -> tuple[float, float]:
+    """Where node ``i``, counted breadth-first with the leaves last, stands."""
+    level = (i + 1).bit_length() - 1
+    position = i + 1 - 2**level
+    return (position + 0.5) * 2 ** (depth - level) - 0.5, float(depth - level)
+
+
+def _gate_text(found: Gates, node: int, names: Sequence[str]) -> str:
+    weights = found.weights[node]
+    largest = np.argsort(-np.abs(weights))[:2]
+    return "\n".join(f"{number(weights[j], 1)} {_short(names[j])}" for j in largest)
+
+
+def _short(name: str, most: int = 11) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _text(axis: Axes, x: float, y: float, text: str, size: float) -> None:
+    axis.text(
+        x, y, text, ha="center", va="center", fontsize=size, color=DARK,
+        bbox={"facecolor": "white", "edgecolor": "#bbbbbb", "pad": 1.6, "lw": 0.6},
+    )  # fmt: skip
+
+
+def _units(value: float) -> str:
+    return f"{float(value):.3g}"

@@ -1,0 +1,176 @@
+"""The rank chapter: scores and costs against the rank of the posterior's covariance."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+from scipy.stats import linregress
+
+from vst.companion.experiments.datasets import label as dataset_label
+from vst.companion.paper import label
+from vst.companion.report.style import BLUE, ORANGE, styled
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+
+COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
+
+#: What can be drawn, and how its axis is called.
+SCORES = {
+    "auroc": "AUROC",
+    "log_likelihood": "test log-likelihood",
+    "elbo": "ELBO, nats per row",
+    "seconds": "seconds per fold",
+    "state_bytes": "trained state, kB",
+}
+
+
+@styled
+def curves(results: pd.DataFrame, score: str, datasets: Sequence[str]) -> Figure:
+    """Draw one score against the rank, one panel per data set; the last point is full rank."""
+    columns = max(1, min(5, len(datasets)))
+    lines = max(1, ceil(len(datasets) / columns))
+    figure, axes = plt.subplots(
+        lines, columns, figsize=(2.0 * columns + 0.8, 1.75 * lines + 0.4), squeeze=False
+    )
+    for axis in axes.flat[len(datasets) :]:
+        axis.set_visible(False)
+    for axis, dataset in zip(axes.flat, datasets, strict=False):
+        for model, group in results[results["dataset"] == dataset].groupby("model"):
+            _curve(axis, group, score, str(model))
+        axis.set_title(dataset_label(dataset))
+    for axis in axes[-1]:
+        axis.set_xlabel("rank")
+    for axis in axes[:, 0]:
+        axis.set_ylabel(SCORES[score])
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper right", ncols=2, fontsize=8)
+    return figure
+
+
+def _curve(axis: Axes, group: pd.DataFrame, score: str, model: str) -> None:
+    scale = 1e-3 if score == "state_bytes" else 1.0
+    by_rank = (scale * group.set_index("rank")[score].astype(float)).groupby(level=0)
+    means, errors = by_rank.mean(), by_rank.std().fillna(0.0)
+    ranks = means.index.to_numpy(float)
+    # A logarithmic axis has no zero: rank 0 stands half a step before rank 1.
+    at = np.where(ranks == 0, 0.5, ranks)
+    colour = COLOURS[model]
+    axis.errorbar(
+        at, means, yerr=errors, fmt="o-", ms=3.5, color=colour, lw=1.3, label=label(model)
+    )
+    axis.plot(at[-1], means.iloc[-1], "o", ms=7, mfc="none", mec=colour)
+    axis.set_xscale("log")
+    ticks = [0.5, 1, 10, 100]
+    axis.xaxis.set_major_locator(FixedLocator(ticks))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xticklabels(["0", "1", "10", "100"])
+    if score in ("seconds", "state_bytes"):
+        axis.set_yscale("log")
+    axis.tick_params(labelsize=8)
+
+
+def slopes(results: pd.DataFrame, score: str = "auroc") -> pd.DataFrame:
+    """Slope of a score over the logarithm of the rank, from rank 1 up, with its standard error.
+
+    Every fold and rank is a point of a linear regression on ``log2(rank)``: the slope is what a
+    doubling of the rank is worth. A slope more than two standard errors from zero is clear.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per model and data set: model, dataset, slope, error, verdict, and the mean scores at
+        rank 1 and at full rank.
+    """
+    rows = []
+    for (model, dataset), group in results.groupby(["model", "dataset"], sort=False):
+        used = group[(group["rank"] >= 1) & group[score].notna()]
+        if used["rank"].nunique() < 2:
+            continue
+        line = linregress(np.log2(used["rank"].to_numpy(float)), used[score].to_numpy(float))
+        clear = abs(line.slope) > 2 * line.stderr
+        means = used.groupby("rank")[score].mean()
+        rows.append(
+            {
+                "model": model,
+                "dataset": dataset,
+                "slope": line.slope,
+                "error": line.stderr,
+                "verdict": ("helps" if line.slope > 0 else "hurts") if clear else "no clear effect",
+                "rank 1": means.iloc[0],
+                "full": means.iloc[-1],
+            }
+        )
+    columns = ["model", "dataset", "slope", "error", "verdict", "rank 1", "full"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def slope_table(found: pd.DataFrame) -> MarkdownTable:
+    """The slopes in words."""
+    return MarkdownTable(
+        pd.DataFrame(
+            {
+                "data set": found["dataset"].map(dataset_label),
+                "model": found["model"].map(label),
+                "AUROC at rank 1": found["rank 1"].map(number),
+                "at full rank": found["full"].map(number),
+                "per doubling": [
+                    f"{number(slope, 4)} ± {number(error, 4)}"
+                    for slope, error in zip(found["slope"], found["error"], strict=True)
+                ],
+                "rank": found["verdict"],
+            }
+        )
+    )
+
+
+def judge(found: pd.DataFrame) -> str:
+    """The verdict on "generally increases with the rank", by the rule that the chapter states.
+
+    Reproduced if rank clearly helps in more than half of the configurations and clearly hurts in
+    fewer than a tenth; partly if it helps more often than it hurts; otherwise not.
+    """
+    if not len(found):
+        return "not testable here"
+    helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
+    if helps > len(found) / 2 and hurts < len(found) / 10:
+        return "reproduced"
+    return "partly reproduced" if helps > hurts else "not reproduced"
+
+
+def verdict(found: pd.DataFrame) -> Markdown:
+    """The claim, its verdict and the counts behind it."""
+    claim = "The quality of the OOD detection generally increases with the rank"
+    if not len(found):
+        return Markdown(f'"{claim}": there are no results to decide it by.')
+    helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
+    return Markdown(
+        f'"{claim}": **{judge(found)}**. Of {len(found)} configurations, rank clearly helps in {helps} '
+        f"and clearly hurts in {hurts}."
+    )
+
+
+def largest(found: pd.DataFrame, count: int = 4) -> list[str]:
+    """The data sets with the largest increase, as the paper selects them."""
+    ordered = found.sort_values("slope", ascending=False)["dataset"]
+    return list(dict.fromkeys(ordered))[:count]
+
+
+def size_table(results: pd.DataFrame) -> MarkdownTable:
+    """Depth and number of parameters of each model: its full rank."""
+    sizes = results.groupby(["dataset", "model"], sort=False).agg(
+        p=("n_params", "max"), full=("rank", "max")
+    )
+    rows = [
+        {
+            "data set": dataset_label(dataset),
+            "model": label(model),
+            "parameters p": int(p),
+            "factors at the rightmost point": int(full),
+        }
+        for (dataset, model), p, full in zip(sizes.index, sizes["p"], sizes["full"], strict=True)
+    ]
+    return MarkdownTable(pd.DataFrame(rows))

@@ -1,0 +1,297 @@
+"""The regression chapter: what stands beside its score tables and their pictures."""
+
+from collections.abc import Sequence
+from math import log, pi, sqrt
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from vst.companion.experiments import models, tuning
+from vst.companion.experiments.datasets import label as dataset_label
+from vst.companion.experiments.datasets import load
+from vst.companion.experiments.obtain import Obtained
+from vst.companion.experiments.regression import score
+from vst.companion.paper import MODEL_BY_ID, MODELS, TABLES, label, printed
+from vst.companion.paper.claims import MANY_TREES, ONE_TREE, VSGBM, VST, count
+from vst.companion.peers import Choices, Interval, Range
+from vst.companion.protocol import Prepared, prepare
+from vst.companion.report.scores import WHOLE, best, compared, reached, scores_of
+from vst.companion.report.style import COLOURS, label_logarithmic, styled
+from vst.companion.report.tables import Html, Markdown, MarkdownTable, number
+from vst.datasets import CATALOGUE
+
+
+@styled
+def times(results: pd.DataFrame) -> Figure:
+    """Draw the seconds that one fold takes to fit and to score, one dot per data set."""
+    present = [m for m in MODELS if m.id in set(results["model"])]
+    seconds = results.groupby(["model", "dataset"])["seconds"].mean()
+    figure, axis = plt.subplots(figsize=(7.2, 0.6 + 0.24 * len(present)))
+    for i, model in enumerate(present):
+        values = seconds[model.id].to_numpy()
+        colour = COLOURS[model.family]
+        axis.plot(values, np.full(len(values), -i), "o", ms=4, alpha=0.5, color=colour, mew=0)
+        axis.plot(np.median(values), -i, "|", ms=13, mew=2.4, color=colour)
+    axis.set_xscale("log")
+    label_logarithmic(axis.xaxis)
+    axis.set_yticks([-i for i in range(len(present))], [m.label for m in present])
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x", color="#eeeeee")
+    axis.set_xlabel("seconds per fold on one core (bar: median over data sets)")
+    return figure
+
+
+def tuned_values(datasets: Sequence[str]) -> Html:
+    """The paper's table of ranges, with the values that our tuner chose on each data set."""
+    chosen = tuning.tuned_settings()
+    head = "".join(f"<th>{dataset_label(name)}</th>" for name in datasets)
+    body: list[str] = []
+    for model in MODELS:
+        entry = models.entry(model.id)
+        for i, (name, range_) in enumerate(models.ranges(model.id).items()):
+            first = f"<th>{model.label if i == 0 else ''}</th>"
+            origin = "" if entry.ranges.get(name) == range_ else "<small> ours</small>"
+            values = (
+                _value(chosen.get((dataset, model.id), {}).get(name, "")) for dataset in datasets
+            )
+            cells = "".join(f"<td>{value}</td>" for value in values)
+            rule = " class=rule" if i == 0 and body else ""
+            words = name.replace("_", " ")
+            body.append(
+                f"<tr{rule}>{first}<td>{words}</td><td>{range_text(range_)}{origin}</td>{cells}</tr>"
+            )
+    return Html(
+        '<div class="scores"><table><thead><tr><th>Model</th><th>Setting</th><th>Range</th>'
+        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def range_text(range_: Range) -> str:
+    """A range as the paper writes it.
+
+    Examples
+    --------
+    >>> range_text(Interval(0.01, 2.5)), range_text(Choices((1, 3)))
+    ('[0.01, 2.5]', '{1, 3}')
+    """
+    if isinstance(range_, Choices):
+        return "{" + ", ".join(f"{value:g}" for value in range_.values) + "}"  # noqa: PD011
+    if isinstance(range_, Interval):
+        return f"[{range_.low:g}, {range_.high:g}]"
+    return f"{{{range_.low}, …, {range_.high}}}"
+
+
+def time_table(results: pd.DataFrame) -> MarkdownTable:
+    """Where the time of the whole protocol went: tuning and fitting, per model, in minutes."""
+    spent = tuning.tuned_table().groupby("model").agg({"total_seconds": "sum", "trials": "sum"})
+    fitted = results.groupby("model")["seconds"].sum()
+    rows: list[dict[str, Any]] = []
+    for name in [m.id for m in MODELS if m.id in fitted.index]:
+        tune = float(spent["total_seconds"].get(name, 0.0)) / 60
+        fit = float(fitted[name]) / 60
+        rows.append(
+            {
+                "model": label(name),
+                "trials": int(spent["trials"].get(name, 0)),
+                "tuning, min": f"{tune:.1f}",
+                "folds, min": f"{fit:.1f}",
+                "together, min": f"{tune + fit:.1f}",
+            }
+        )
+    frame = pd.DataFrame(rows)
+    total = {"model": "**all**", "trials": int(frame["trials"].sum())}
+    for column in frame.columns[2:]:
+        total[column] = f"**{frame[column].astype(float).sum():.0f}**"
+    return MarkdownTable(pd.concat([frame, pd.DataFrame([total])], ignore_index=True))
+
+
+def reached_table(
+    results: pd.DataFrame, table: str, names: Sequence[str] = (), *, column: str | None = None
+) -> MarkdownTable:
+    """On how many data sets our fits reach the printed scores; of all models if none are named."""
+    ours = scores_of(results, column or table)
+    places = reached(ours, table, names or list(MODEL_BY_ID))
+    rows = []
+    for name, group in places.groupby("model", sort=False):
+        missed = group[~group["reached"].astype(bool)].to_dict("records")
+        misses = (
+            f"{dataset_label(m['dataset'])} ({m['ours']}; paper {m['paper']})" for m in missed
+        )
+        rows.append(
+            {
+                "model": label(str(name)),
+                "reached": f"{int(group['reached'].sum())} of {len(group)}",
+                "missed": "; ".join(misses) or "none",
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def ceiling_table(results: pd.DataFrame, names: Sequence[str]) -> MarkdownTable:
+    """Where a model with one noise for all rows misses the paper: what its error alone comes down to.
+
+    A Normal of one width, the best one for the test rows' errors, has a mean log density of
+    ``-log(RMSE sqrt(2 pi e))``. A score as high leaves only the error to blame.
+    """
+    likelihood, error = scores_of(results, "log_likelihood"), scores_of(results, "rmse")
+    missed = reached(likelihood, "log_likelihood", names)
+    missed = missed[~missed["reached"].astype(bool)]
+    errors = error.set_index(["model", "dataset"])["mean"]
+    paper = printed("rmse").set_index(["model", "dataset"])["mean"]
+    rows = []
+    for place in missed.to_dict("records"):
+        model, dataset = str(place["model"]), str(place["dataset"])
+        ours = float(errors[model, dataset])
+        rows.append(
+            {
+                "model": label(model),
+                "data set": dataset_label(dataset),
+                "log-likelihood": place["ours"],
+                "one Normal of its error": number(-0.5 - log(ours * sqrt(2 * pi))),
+                "paper": place["paper"],
+                "error": number(ours),
+                "paper's error": number(float(paper[model, WHOLE.get(dataset) or dataset])),
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def split_table(table: str, model: str, datasets: Sequence[str], splits: int = 10) -> MarkdownTable:
+    """What another choice of test rows does to one model's score; choose one that is quick to fit.
+
+    The paper does not say how it chose its test rows.
+    """
+    paper = printed(table).set_index(["model", "dataset"])["mean"]
+    tuned = tuning.tuned_settings()
+    rows = []
+    for dataset in datasets:
+        peer = models.settings(model, tuned.get((dataset, model), {}))
+        splittings = (prepare(load(dataset), seed=seed) for seed in range(splits))
+        found = [_first_fold(peer, data)[table] for data in splittings]
+        rows.append(
+            {
+                "model": label(model),
+                "data set": dataset_label(dataset),
+                "least": number(min(found)),
+                "median": number(float(np.median(found))),
+                "most": number(max(found)),
+                "paper": number(float(paper[model, dataset])),
+            }
+        )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def _first_fold(peer: Any, data: Prepared) -> dict[str, float]:
+    """Test scores of a fit to the first fold."""
+    used = data.folds.train.rows(0)
+    return score(peer.fit(data.x_train[used], data.y_train[used], seed=0), data.x_test, data.y_test)
+
+
+def conclusion(results: pd.DataFrame) -> Markdown:
+    """What the tables come down to, in sentences whose numbers are counted from them."""
+    scores = scores_of(results, "log_likelihood")
+    lines = []
+    for family, names in {
+        "VST": ("vst-const", "vst-linear"),
+        "VSGBM": ("vsgbm-const", "vsgbm-linear"),
+    }.items():
+        counts = [reached(scores, "log_likelihood", [name])["reached"] for name in names]
+        words = " and ".join(
+            f"{int(count.sum())} of {len(count)} data sets with {kind} leaves"
+            for count, kind in zip(counts, ("constant", "linear"), strict=True)
+            if len(count)
+        )
+        if words:
+            lines.append(f"- **{family}** reaches the paper's log-likelihood on {words}.")
+    peers = ["deep-ensemble", "xbart-1", "sglb-1", "xbart", "sglb"]
+    theirs = compared(scores, "log_likelihood", peers)
+    better, worse = (int((theirs == kind).sum()) for kind in ("better", "worse"))
+    lines.append(
+        f"- **The peers**, tuned and run as their authors would: of {len(theirs)} log-likelihoods, "
+        f"{better} are better than the paper's beyond the error bars, and {worse} are worse."
+    )
+    plus = {model.id for model in MODELS if model.origin == "beyond"}
+    # Only data sets that have been won by someone: those on which everyone has run.
+    wanted = {model.id for model in MODELS if model.in_paper and model.probabilistic} | {"vst-plus"}
+    there = scores.groupby("dataset")["model"].agg(lambda names: wanted <= set(names))
+    winners = best(scores[scores["dataset"].map(there)], higher_is_better=True)
+    first = sum(model in plus for model in winners["model"])
+    level = sum(
+        bool(({model} | set(par)) & plus)
+        for model, par in zip(winners["model"], winners["on par"], strict=True)
+    )
+    lines.append(
+        "- **VST+ (quick or not) or VSGBM+** has the best log-likelihood of all models on "
+        f"{first} of the {len(winners)} data sets on which all of them have run, and is the best or "
+        f"on par with it on {level}."
+    )
+    return Markdown("\n".join(lines))
+
+
+def winners_table(results: pd.DataFrame, table: str) -> MarkdownTable:
+    """The best model of each data set, of all in the table."""
+    higher = bool(TABLES[table].higher_is_better)
+    frame = best(scores_of(results, table), higher_is_better=higher)
+    return MarkdownTable(
+        pd.DataFrame(
+            {
+                "data set": frame["dataset"].map(dataset_label),
+                "best": frame["model"].map(label),
+                "score": frame["score"],
+                "error bar overlaps": frame["on par"].map(
+                    lambda names: ", ".join(map(label, names)) or "nobody's"
+                ),
+            }
+        )
+    )
+
+
+#: The paper's comparisons: each of its models with the peers of its group.
+RIVALS = {"VST": (VST, ONE_TREE), "VSGBM": (VSGBM, MANY_TREES)}
+
+
+def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
+    """How often the paper's models beat its peers, by the bold rule: as printed, and here."""
+    sources = {"as printed": printed(table), "here": scores_of(results, table)}
+    rows = []
+    for name, (ours, rivals) in RIVALS.items():
+        for source, scores in sources.items():
+            counts = count(scores, table, ours, rivals)
+            if counts is not None:
+                comparison = {"comparison": f"{name} against the paper's peers", "numbers": source}
+                rows.append(comparison | counts._asdict())
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown:
+    """Say what the tables rest on, and how to compute what is not there."""
+    results = obtained.results
+    text = (
+        f"{len(results):,} fits: {results['model'].nunique()} models on "
+        f"{results['dataset'].nunique()} data sets, {results['fold'].nunique()} folds each."
+    )
+    if obtained.missing:
+        text += (
+            f" **{obtained.missing:,} more are not there yet** and leave gaps, or scores over fewer "
+            f"folds, in what follows; `vst run {experiment} --profile paper` computes them."
+        )
+    return Markdown(text)
+
+
+def song_note(datasets: Sequence[str]) -> Markdown:
+    """Say which columns hold a part of a data set."""
+    notes = [
+        f"The column *{CATALOGUE[name].label}* is **not** *{WHOLE[name]}* but "
+        f"{CATALOGUE[name].rows:,} rows of it. The paper's numbers below ours are of the whole "
+        f"*{WHOLE[name]}*, and no sign compares them."
+        for name in datasets
+        if name in WHOLE
+    ]
+    return Markdown(" ".join(notes))
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,7 @@
+"""The data sets of the paper: what there is, where it comes from, and how it is read."""
+
+from vst.datasets.catalogue import CATALOGUE, DatasetInfo, describe
+from vst.datasets.dataset import Dataset
+from vst.datasets.loading import load_dataset
+
+__all__ = ["CATALOGUE", "Dataset", "DatasetInfo", "describe", "load_dataset"]
