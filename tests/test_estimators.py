@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import vst
-from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays, estimators
+from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays, preprocessing
 from vst.preprocessing import Standardiser, check_training_data
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
@@ -335,7 +335,7 @@ def test_a_large_table_is_fitted_without_a_copy_of_it(model, whiten, rng, tmp_pa
     few = {"batch_size": 4, "steps": 250, "whiten": whiten}
     expected = clone(model).set_params(**few).fit(x, y).predict(x[:100])
     np.save(tmp_path / "x.npy", x)
-    monkeypatch.setattr(estimators, "LARGE_TABLE", 0)
+    monkeypatch.setattr(preprocessing, "LARGE_TABLE", 0)
     monkeypatch.setattr(Standardiser, "__call__", spy)
     fitted = clone(model).set_params(**few).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
     assert max(copied) <= arrays.BLOCK_ROWS

@@ -72,6 +72,14 @@ class Rows(NamedTuple):
         index = np.stack([np.resize(subset, longest) for subset in subsets]).astype(np.int32)
         return cls(index, np.array([len(subset) for subset in subsets], np.int32))
 
+    def repeat(self, times: int) -> "Rows":
+        """Every set several times in a row; a single set is not copied."""
+        if len(self.counts) == 1:
+            index = np.broadcast_to(self.indices, (times, self.indices.shape[1]))
+        else:
+            index = np.repeat(self.indices, times, axis=0)
+        return Rows(index, np.repeat(self.counts, times))
+
     def rows(self, i: int) -> Int[AnyArray, " _"]:
         """Row numbers of set ``i``, without the padding."""
         return self.indices[i, : self.counts[i]]

@@ -1,8 +1,10 @@
 """The scikit-learn estimators: thin, stateful wrappers of the pure functions below them."""
 
 from abc import ABC, abstractmethod
+from dataclasses import asdict
+from inspect import signature
 from os import PathLike
-from typing import Self
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vst import storage
-from vst.arrays import AnyArray, Inputs, Rows
-from vst.boosting import EnsembleDraws, NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
-from vst.inference import CHUNK, Hyperparameters, Program, fit, require_convergence
+from vst.arrays import Inputs
+from vst.boosting import EnsembleDraws, NoiseUpdate
+from vst.inference import CHUNK, require_convergence
 from vst.posterior import LowRankGaussian
 from vst.predictive import (
     Draws,
@@ -26,7 +28,6 @@ from vst.predictive import (
     mean_functions,
 )
 from vst.preprocessing import (
-    Standardised,
     Standardiser,
     Table,
     TableEncoder,
@@ -36,16 +37,15 @@ from vst.preprocessing import (
     one_of,
     positive,
     target_units,
+    training_inputs,
 )
-from vst.tree import Leaves, Noise, TreeShape
+from vst.soft_trees import BOOSTED, FittedStack, Seed, SoftTrees, Streams, fit_one, seed_of
+from vst.tree import Leaves, TreeShape
 
-#: Independent streams of a seed's random numbers, so that no two purposes share any.
-TRAINING, PREDICTION, PURPOSES = 0, 1, 2
+TREE = SoftTrees()
 
-#: A table is not copied as a whole for training if the copy had more bytes than this, and more rows
-#: than so many chunks of minibatches: below, to fetch these would take longer, and no less memory.
-LARGE_TABLE = 2**27
-MANY_CHUNKS = 4
+#: Posterior draws behind a prediction unless another number is asked for.
+USUAL_DRAWS = 100
 
 #: Keeps the draws of ``sample_functions`` apart from a fit that has the same seed.
 FUNCTIONS = 1 << 20
@@ -54,22 +54,10 @@ FUNCTIONS = 1 << 20
 class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     """What both models share: preparation of the table, checks, prediction, saving."""
 
-    _noise: Noise
-
     # Set by the subclasses' signatures.
-    depth: int
-    leaves: Leaves
-    rank: int
-    beta: float
-    prior_scale: float
-    learning_rate: float
-    steps: int
-    batch_size: int
-    mc_samples: int
     whiten: bool
-    kl_weight: float
-    members: int
-    random_state: int | np.random.RandomState | None
+    standardise: bool
+    random_state: Seed
     progress: bool
 
     # Set by fit.
@@ -77,7 +65,7 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     standardiser_: Standardiser
     target_mean_: float
     target_scale_: float
-    seed_: int
+    seed_: int | list[int]
     shape_: TreeShape
     beta_: float
     stacked_posteriors_: LowRankGaussian
@@ -110,14 +98,24 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     def _fit(self, X: Table, y: Float[np.ndarray, " n"]) -> None:
         self._check_params()
         x, y, self.encoder_ = check_training_data(self, X, y)
-        self.standardiser_ = Standardiser.fit(x, whiten=self.whiten)
-        self.target_mean_, self.target_scale_ = target_units(y)
-        self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        z = self._prepared(x)
+        if self.standardise:
+            self.standardiser_ = Standardiser.fit(x, whiten=self.whiten)
+            self.target_mean_, self.target_scale_ = target_units(y)
+        else:
+            self.standardiser_ = Standardiser.identity(x.shape[1])
+            self.target_mean_, self.target_scale_ = 0.0, 1.0
+        self.seed_ = seed_of(self.random_state)
+        setting = self._setting()
         target = ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
-        program = self._program(x.shape[1])
-        self.shape_, self.beta_ = program.shape, float(self.beta)
-        self._train(self._key(TRAINING), program, z, target)
+        label = type(self).__name__.removesuffix("Regressor") if self.progress else None
+        streams = Streams.of(self.seed_, setting.members, boosted=setting.n_trees > 0)
+        z = training_inputs(x, self.standardiser_, CHUNK * setting.batch_size * setting.members)
+        fitted = fit_one(setting, streams, z, target, progress=label)
+        for tree in fitted.trees:
+            require_convergence(tree, setting.learning_rate)
+        self.shape_, self.beta_ = fitted.shape, setting.beta
+        self.stacked_posteriors_ = fitted.posteriors(0)
+        self._keep(fitted)
 
     def predict(
         self, X: Table, return_std: bool = False
@@ -174,16 +172,14 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return "stacked_posteriors_" in vars(self)
 
-    def _prepared(self, x: Float[np.ndarray, "n d"]) -> Inputs:
-        """The training table, standardised: as a copy, or where training looks at it if it is large."""
-        lazy = Standardised(x, self.standardiser_)
-        fetched = CHUNK * int(self.batch_size) * int(self.members)
-        large = lazy.dtype.itemsize * x.size > LARGE_TABLE and len(x) > MANY_CHUNKS * fetched
-        return lazy if large else lazy[:]
+    def _setting(self) -> SoftTrees:
+        """The description of this model, with the types that a description has."""
+        own, usual = self.get_params(), asdict(TREE)
+        return SoftTrees(**{name: type(usual[name])(own[name]) for name in usual if name in own})
 
     @abstractmethod
-    def _train(self, key: PRNGKeyArray, program: Program, x: Inputs, y: AnyArray) -> None:
-        """Fit the posteriors to standardised data and keep them."""
+    def _keep(self, fitted: FittedStack) -> None:
+        """Keep what predictions need of a fit, beside its posteriors."""
 
     @abstractmethod
     def _draws(self, n: int | None) -> Draws:
@@ -196,29 +192,19 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     def _distribution(self, x: Inputs, n: int | None) -> PredictiveDistribution:
         return PredictiveDistribution(self._draws(n), x, self.target_mean_, self.target_scale_)
 
-    def _program(self, in_features: int) -> Program:
-        shape = TreeShape(in_features, int(self.depth), self.leaves, self._noise)
-        return Program(shape, int(self.rank), int(self.batch_size), int(self.mc_samples))
-
-    def _hyperparameters(self) -> Hyperparameters:
-        return Hyperparameters(self.learning_rate, self.prior_scale, self.beta, self.kl_weight)
-
-    def _key(self, purpose: int) -> PRNGKeyArray:
-        return jax.random.split(jax.random.key(self.seed_), PURPOSES)[purpose]
-
     def _check_params(self) -> None:
+        own = self.get_params()
         for name in ("beta", "prior_scale", "learning_rate"):
-            positive(name, getattr(self, name))
-        positive("kl_weight", self.kl_weight, zero_allowed=True)
+            positive(name, own[name])
+        positive("kl_weight", own["kl_weight"], zero_allowed=True)
         for name in ("steps", "batch_size", "mc_samples", "members"):
-            count(name, getattr(self, name))
+            count(name, own[name])
         for name in ("depth", "rank"):
-            count(name, getattr(self, name), least=0)
-        one_of("whiten", self.whiten, (False, True))
-
-
-#: Posterior draws behind a prediction unless another number is asked for.
-USUAL_DRAWS = 100
+            count(name, own[name], least=0)
+        for name in ("whiten", "standardise"):
+            one_of(name, own[name], (False, True))
+        if self.whiten and not self.standardise:
+            raise ValueError("whiten=True rotates standardised features: leave standardise=True")
 
 
 class VSTRegressor(VariationalRegressor):
@@ -255,8 +241,11 @@ class VSTRegressor(VariationalRegressor):
         Weight of the KL term: below 1 the posterior trusts the data more. Beyond the paper.
     members
         Number of posteriors fitted from different starts; predictions mix them. Beyond the paper.
+    standardise
+        Standardise features and target inside; False if they already are.
     random_state
-        Seed of initial values, minibatches and draws.
+        Seed of initial values, minibatches and draws: a number, or a JAX key. With a key, a member's
+        fit does not depend on how many members follow it.
     progress
         Show a progress bar while fitting.
 
@@ -281,23 +270,22 @@ class VSTRegressor(VariationalRegressor):
     True
     """
 
-    _noise = "leaf"
-
     def __init__(
         self,
-        depth: int = 4,
-        leaves: Leaves = "linear",
-        rank: int = 5,
-        beta: float = 5.0,
-        prior_scale: float = 1.0,
-        learning_rate: float = 1e-3,
-        steps: int = 6000,
-        batch_size: int = 128,
-        mc_samples: int = 1,
-        whiten: bool = False,
-        kl_weight: float = 1.0,
-        members: int = 1,
-        random_state: int | np.random.RandomState | None = 0,
+        depth: int = TREE.depth,
+        leaves: Leaves = TREE.leaves,
+        rank: int = TREE.rank,
+        beta: float = TREE.beta,
+        prior_scale: float = TREE.prior_scale,
+        learning_rate: float = TREE.learning_rate,
+        steps: int = TREE.steps,
+        batch_size: int = TREE.batch_size,
+        mc_samples: int = TREE.mc_samples,
+        whiten: bool = bool(TREE.whiten),
+        kl_weight: float = TREE.kl_weight,
+        members: int = TREE.members,
+        standardise: bool = True,
+        random_state: Seed = 0,
         progress: bool = False,
     ):
         self.depth = depth
@@ -312,6 +300,7 @@ class VSTRegressor(VariationalRegressor):
         self.whiten = whiten
         self.kl_weight = kl_weight
         self.members = members
+        self.standardise = standardise
         self.random_state = random_state
         self.progress = progress
 
@@ -325,18 +314,12 @@ class VSTRegressor(VariationalRegressor):
         """The first member's posterior."""
         return self.posteriors_[0]
 
-    def _train(self, key: PRNGKeyArray, program: Program, x: Inputs, y: AnyArray) -> None:
-        rows = Rows.all(len(x), int(self.members))
-        label = "VST" if self.progress else None
-        result = fit(
-            key, program, self._hyperparameters(), x, y, rows, steps=int(self.steps), progress=label
-        )
-        require_convergence(result, self.learning_rate)
-        self.elbo_ = result.elbo
-        self.stacked_posteriors_ = result.posteriors
+    def _keep(self, fitted: FittedStack) -> None:
+        self.elbo_ = fitted.elbo(0)[:, 0]
 
     def _draws(self, n: int | None) -> TreeDraws:
-        return self._function_draws(self._key(PREDICTION), USUAL_DRAWS if n is None else n)
+        drawing = Streams.of(self.seed_).drawing
+        return self._function_draws(drawing, USUAL_DRAWS if n is None else n)
 
     def _function_draws(self, key: PRNGKeyArray, n: int) -> TreeDraws:
         thetas = draw_parameters(key, self.stacked_posteriors_, n)
@@ -373,31 +356,30 @@ class VSGBMRegressor(VariationalRegressor):
         Objective of each tree at every step, in nats per row.
     """
 
-    _noise = "shared"
-
     noise_scales_: Float[Array, " draws"]
     thetas_: Float[Array, "draws trees p"]
 
     def __init__(
         self,
-        n_trees: int = 5,
-        depth: int = 4,
-        leaves: Leaves = "linear",
-        rank: int = 5,
-        beta: float = 5.0,
-        prior_scale: float = 1.0,
-        learning_rate: float = 1e-3,
-        steps: int = 3000,
-        batch_size: int = 128,
-        mc_samples: int = 1,
-        whiten: bool = False,
-        kl_weight: float = 1.0,
-        members: int = 1,
-        prior_sigma_alpha: float = 3.0,
-        prior_sigma_beta: float = 1.0,
-        noise_update: NoiseUpdate = "paper",
-        draws: int = 100,
-        random_state: int | np.random.RandomState | None = 0,
+        n_trees: int = BOOSTED.n_trees,
+        depth: int = BOOSTED.depth,
+        leaves: Leaves = BOOSTED.leaves,
+        rank: int = BOOSTED.rank,
+        beta: float = BOOSTED.beta,
+        prior_scale: float = BOOSTED.prior_scale,
+        learning_rate: float = BOOSTED.learning_rate,
+        steps: int = BOOSTED.steps,
+        batch_size: int = BOOSTED.batch_size,
+        mc_samples: int = BOOSTED.mc_samples,
+        whiten: bool = bool(BOOSTED.whiten),
+        kl_weight: float = BOOSTED.kl_weight,
+        members: int = BOOSTED.members,
+        prior_sigma_alpha: float = BOOSTED.prior_sigma_alpha,
+        prior_sigma_beta: float = BOOSTED.prior_sigma_beta,
+        noise_update: NoiseUpdate = BOOSTED.noise_update,
+        draws: int = USUAL_DRAWS,
+        standardise: bool = True,
+        random_state: Seed = 0,
         progress: bool = False,
     ):
         self.n_trees = n_trees
@@ -417,6 +399,7 @@ class VSGBMRegressor(VariationalRegressor):
         self.prior_sigma_beta = prior_sigma_beta
         self.noise_update = noise_update
         self.draws = draws
+        self.standardise = standardise
         self.random_state = random_state
         self.progress = progress
 
@@ -438,37 +421,11 @@ class VSGBMRegressor(VariationalRegressor):
         positive("prior_sigma_beta", self.prior_sigma_beta)
         one_of("noise_update", self.noise_update, ("paper", "conjugate"))
 
-    def _train(self, key: PRNGKeyArray, program: Program, x: Inputs, y: AnyArray) -> None:
-        tree_key, draw_key = jax.random.split(key)
-        fits = fit_ensemble(
-            tree_key,
-            program,
-            self._hyperparameters(),
-            x,
-            y,
-            Rows.all(len(x), int(self.members)),
-            n_trees=int(self.n_trees),
-            steps=int(self.steps),
-            progress="VSGBM" if self.progress else None,
-        )
-        for result in fits:
-            require_convergence(result, self.learning_rate)
-        posteriors = stack_trees(fits)
-        draws = draw_ensemble(
-            draw_key,
-            program.shape,
-            self.beta,
-            posteriors,
-            x,
-            y,
-            n_draws=int(self.draws),
-            prior_sigma_alpha=self.prior_sigma_alpha,
-            prior_sigma_beta=self.prior_sigma_beta,
-            noise_update=self.noise_update,
-        )
-        self.elbo_ = np.stack([result.elbo for result in fits], axis=1)
+    def _keep(self, fitted: FittedStack) -> None:
+        self.elbo_ = fitted.elbo(0)
+        draws = fitted.draws(0, int(self.draws))
+        assert isinstance(draws, EnsembleDraws)
         self.thetas_, self.noise_scales_ = draws.thetas, draws.noise_scale
-        self.stacked_posteriors_ = posteriors
 
     def _draws(self, n: int | None) -> EnsembleDraws:
         kept = len(self.noise_scales_)
@@ -487,6 +444,14 @@ class VSGBMRegressor(VariationalRegressor):
         return EnsembleDraws(
             thetas, noise_scales, jnp.asarray(self.beta_, thetas.dtype), self.shape_
         )
+
+
+def estimator(setting: SoftTrees, **options: Any) -> VSTRegressor | VSGBMRegressor:
+    """The estimator of a description; ``options`` are its arguments that no description has."""
+    cls = VSGBMRegressor if setting.n_trees else VSTRegressor
+    own = signature(cls).parameters
+    described = {name: value for name, value in asdict(setting).items() if name in own}
+    return cls(**described | {"whiten": bool(setting.whiten)} | options)
 
 
 def _unstack(posteriors: LowRankGaussian) -> list[LowRankGaussian]:

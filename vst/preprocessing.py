@@ -88,6 +88,11 @@ class Standardiser(NamedTuple):
         stretch = np.where(kept, 1 / np.sqrt(np.where(kept, variances, 1)), 0)
         return cls(mean, scale, directions * stretch)
 
+    @classmethod
+    def identity(cls, d: int) -> "Standardiser":
+        """The map that leaves features as they are."""
+        return cls(np.zeros(d), np.ones(d))
+
     def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """Apply the map; the result is float32, the models' precision."""
         result = empty_aligned(np.shape(x))
@@ -114,6 +119,24 @@ class Standardised:
 
     def __getitem__(self, rows: Any) -> Float[np.ndarray, "m d"]:
         return self.standardiser(self.x[rows])
+
+
+#: A table is copied for training unless the copy had more bytes than this, and more rows than so many
+#: chunks of minibatches: below, fetching minibatches would take longer and save no memory.
+LARGE_TABLE = 2**27
+MANY_CHUNKS = 4
+
+
+def training_inputs(
+    x: Float[np.ndarray, "n d"], standardiser: Standardiser, chunk_rows: int
+) -> Standardised | Float[np.ndarray, "n d"]:
+    """A standardised copy of a table; a large one is standardised where training looks at it.
+
+    ``chunk_rows`` is the number of rows in the minibatches that are fetched together.
+    """
+    lazy = Standardised(x, standardiser)
+    large = lazy.dtype.itemsize * x.size > LARGE_TABLE and len(x) > MANY_CHUNKS * chunk_rows
+    return lazy if large else lazy[:]
 
 
 def location_and_scale(

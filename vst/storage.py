@@ -34,7 +34,7 @@ def save(model: Any, path: str | PathLike) -> None:
         )
     params = model.get_params()
     if not isinstance(params["random_state"], numbers.Integral | None):
-        params["random_state"] = model.seed_
+        params["random_state"] = model.seed_ if isinstance(model.seed_, int) else 0
     description = {
         "format": FORMAT,
         "model": type(model).__name__,

@@ -1,0 +1,207 @@
+"""A soft tree, or a boosted sum of them, described once; and the one way to fit many of them.
+
+The estimators, the experiments, the bandits and the pictures all describe their models by
+:class:`SoftTrees`; all but the bandits, which learn step by step, train them by :func:`fit_many`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+from sklearn.utils import check_random_state
+
+from vst.arrays import AnyArray, Inputs, Rows
+from vst.boosting import NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
+from vst.inference import Fit, Hyperparameters, Program, fit
+from vst.posterior import LowRankGaussian
+from vst.predictive import Draws, TreeDraws, draw_parameters
+from vst.tree import Leaves, TreeShape
+
+
+@dataclass(frozen=True)
+class SoftTrees:
+    """Everything there is to choose of a VST or, with ``n_trees`` above zero, of a VSGBM.
+
+    :class:`vst.VSTRegressor` and :class:`vst.VSGBMRegressor` say what each setting means, and take
+    their defaults from here.
+    """
+
+    leaves: Leaves = "linear"
+    depth: int = 4
+    rank: int = 5
+    beta: float = 5.0
+    prior_scale: float = 1.0
+    learning_rate: float = 1e-3
+    steps: int = 6000
+    batch_size: int = 128
+    mc_samples: int = 1
+    whiten: int = 0
+    kl_weight: float = 1.0
+    members: int = 1
+    n_trees: int = 0
+    prior_sigma_alpha: float = 3.0
+    prior_sigma_beta: float = 1.0
+    noise_update: NoiseUpdate = "paper"
+
+    def shape(self, in_features: int) -> TreeShape:
+        """One tree, on a table of so many features."""
+        return TreeShape(in_features, self.depth, self.leaves, "shared" if self.n_trees else "leaf")
+
+    def program(self, in_features: int) -> Program:
+        """What fixes the compiled program."""
+        return Program(self.shape(in_features), self.rank, self.batch_size, self.mc_samples)
+
+    def hyperparameters(self) -> Hyperparameters:
+        """What the compiled program takes as values."""
+        return Hyperparameters(self.learning_rate, self.prior_scale, self.beta, self.kl_weight)
+
+
+#: The default ensemble: each of its trees trains for half as long as a tree on its own.
+BOOSTED = SoftTrees(n_trees=5, steps=3000)
+
+
+class Streams(NamedTuple):
+    """Random numbers of one fit."""
+
+    training: PRNGKeyArray  #: start, minibatches and noise of each member
+    drawing: PRNGKeyArray  #: draws from the fitted posterior
+
+    @classmethod
+    def of(cls, seed: int | Sequence[int], members: int = 1, *, boosted: bool = False) -> "Streams":
+        """Streams of an estimator's seed: a number, or the numbers of a JAX key."""
+        if not isinstance(seed, int):
+            return cls.of_key(jax.random.wrap_key_data(jnp.array(seed, jnp.uint32)), members)
+        training, drawing = jax.random.split(jax.random.key(seed))
+        if boosted:
+            training, drawing = jax.random.split(training)
+        return cls(jax.random.split(training, members), drawing)
+
+    @classmethod
+    def of_key(cls, key: PRNGKeyArray, members: int) -> "Streams":
+        """Streams of a key: more members leave those before them as they are."""
+        return cls(jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(members)), key)
+
+
+#: What an estimator takes as its ``random_state``.
+Seed = int | np.random.RandomState | Array | None
+
+
+def seed_of(random_state: Seed) -> int | list[int]:
+    """What can be written down of a random state: a number, or the numbers of a JAX key."""
+    if isinstance(random_state, jax.Array):
+        if not jnp.issubdtype(random_state.dtype, jax.dtypes.prng_key) or random_state.ndim:
+            raise ValueError("random_state must be a number or one JAX key: jax.random.key(0)")
+        return np.asarray(jax.random.key_data(random_state)).tolist()
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStack:
+    """Fits of one program, and what their draws are made from."""
+
+    settings: Sequence[SoftTrees]
+    streams: Sequence[Streams]
+    shape: TreeShape
+    trees: list[Fit]  #: one per tree; replicas are fits by members
+    x: Inputs
+    y: Float[AnyArray, " n"]
+    rows: Rows
+
+    def posteriors(self, i: int) -> LowRankGaussian:
+        """Posteriors of fit ``i``, stacked over members, and then over trees for a VSGBM."""
+        stacked = stack_trees(self.trees) if self.settings[i].n_trees else self.trees[0].posteriors
+        return jax.tree.map(lambda part: part[self._replicas(i)], stacked)
+
+    def elbo(self, i: int) -> Float[np.ndarray, "members trees steps"]:
+        """The objective at each step, in nats per row."""
+        return np.stack([tree.elbo[self._replicas(i)] for tree in self.trees], axis=1)
+
+    def draws(self, i: int, n: int) -> Draws:
+        """Draw ``n`` times from the posterior of fit ``i``; of a VSGBM together with its noise."""
+        setting, key = self.settings[i], self.streams[i].drawing
+        if not setting.n_trees:
+            thetas = draw_parameters(key, self.posteriors(i), n)
+            return TreeDraws(thetas, jnp.asarray(setting.beta, thetas.dtype), self.shape)
+        return draw_ensemble(
+            key,
+            self.shape,
+            setting.beta,
+            self.posteriors(i),
+            *self.training_rows(i),
+            n_draws=n,
+            prior_sigma_alpha=setting.prior_sigma_alpha,
+            prior_sigma_beta=setting.prior_sigma_beta,
+            noise_update=setting.noise_update,
+        )
+
+    def training_rows(self, i: int) -> tuple[Inputs, Float[AnyArray, " m"]]:
+        """Inputs and targets that fit ``i`` was trained on."""
+        if self.rows.counts[i] == len(self.x):
+            return self.x, self.y  # a large table is not copied
+        used = self.rows.rows(i)
+        return self.x[used], self.y[used]
+
+    def _replicas(self, i: int) -> slice:
+        members = self.settings[i].members
+        return slice(i * members, (i + 1) * members)
+
+
+def fit_many(
+    settings: Sequence[SoftTrees],
+    streams: Sequence[Streams],
+    x: Inputs,
+    y: Float[AnyArray, " n"],
+    rows: Rows,
+    *,
+    progress: str | None = None,
+) -> FittedStack:
+    """Fit models that differ in rows, random numbers and traced hyperparameters, in one program.
+
+    Parameters
+    ----------
+    settings
+        One per fit. What :meth:`SoftTrees.program` depends on, and ``members``, ``steps`` and
+        ``n_trees``, must be the same in all.
+    streams
+        Random numbers of each fit.
+    x, y
+        Standardised inputs and targets, shared by all fits.
+    rows
+        Training rows of each fit.
+    progress
+        Label of a progress bar; none by default.
+    """
+    first = settings[0]
+    program = first.program(x[:1].shape[1])
+    columns = zip(*(setting.hyperparameters() for setting in settings), strict=True)
+    hyper = Hyperparameters(
+        *(jnp.asarray(np.repeat(column, first.members), jnp.float32) for column in columns)
+    )
+    replicas, keys = rows.repeat(first.members), _joined([each.training for each in streams])
+    if first.n_trees:
+        trees = fit_ensemble(
+            keys, program, hyper, x, y, replicas,
+            n_trees=first.n_trees, steps=first.steps, progress=progress,
+        )  # fmt: skip
+    else:
+        trees = [fit(keys, program, hyper, x, y, replicas, steps=first.steps, progress=progress)]
+    return FittedStack(settings, streams, program.shape, trees, x, y, rows)
+
+
+def fit_one(
+    setting: SoftTrees,
+    streams: Streams,
+    x: Inputs,
+    y: Float[AnyArray, " n"],
+    *,
+    progress: str | None = None,
+) -> FittedStack:
+    """Fit one model to all rows."""
+    return fit_many([setting], [streams], x, y, Rows.all(len(x)), progress=progress)
+
+
+_joined = jax.jit(jnp.concatenate)
