@@ -155,6 +155,16 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         return self.target_mean_ + self.target_scale_ * map_rows(mean_functions, draws, x)
 
     @property
+    def posteriors_(self) -> list:
+        """The members' posteriors; of a VSGBM a list for each member, tree by tree."""
+        return _unstack(self.stacked_posteriors_)
+
+    @property
+    def posterior_(self) -> Any:
+        """The first member's posterior; of a VSGBM one for each tree."""
+        return self.posteriors_[0]
+
+    @property
     def n_params_(self) -> int:
         """Number of parameters ``p`` of one tree."""
         return self.stacked_posteriors_.mean.shape[-1]
@@ -304,16 +314,6 @@ class VSTRegressor(VariationalRegressor):
         self.random_state = random_state
         self.progress = progress
 
-    @property
-    def posteriors_(self) -> list[LowRankGaussian]:
-        """The members' posteriors."""
-        return _unstack(self.stacked_posteriors_)
-
-    @property
-    def posterior_(self) -> LowRankGaussian:
-        """The first member's posterior."""
-        return self.posteriors_[0]
-
     def _keep(self, fitted: FittedStack) -> None:
         self.elbo_ = fitted.elbo(0)[:, 0]
 
@@ -403,16 +403,6 @@ class VSGBMRegressor(VariationalRegressor):
         self.random_state = random_state
         self.progress = progress
 
-    @property
-    def posteriors_(self) -> list[list[LowRankGaussian]]:
-        """The members' posteriors, tree by tree."""
-        return [_unstack(member) for member in _unstack(self.stacked_posteriors_)]
-
-    @property
-    def posterior_(self) -> list[LowRankGaussian]:
-        """The first member's posteriors, tree by tree."""
-        return self.posteriors_[0]
-
     def _check_params(self) -> None:
         super()._check_params()
         count("n_trees", self.n_trees)
@@ -454,5 +444,8 @@ def estimator(setting: SoftTrees, **options: Any) -> VSTRegressor | VSGBMRegress
     return cls(**described | {"whiten": bool(setting.whiten)} | options)
 
 
-def _unstack(posteriors: LowRankGaussian) -> list[LowRankGaussian]:
-    return [LowRankGaussian(*parts) for parts in zip(*posteriors, strict=True)]
+def _unstack(posteriors: LowRankGaussian) -> Any:
+    """Lists of posteriors, one level for each axis that they are stacked over."""
+    if posteriors.mean.ndim == 1:
+        return posteriors
+    return [_unstack(LowRankGaussian(*parts)) for parts in zip(*posteriors, strict=True)]

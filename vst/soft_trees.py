@@ -83,7 +83,8 @@ class Streams(NamedTuple):
     @classmethod
     def of_key(cls, key: PRNGKeyArray, members: int) -> "Streams":
         """Streams of a key: more members leave those before them as they are."""
-        return cls(jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(members)), key)
+        training = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(members))
+        return cls(training, jax.random.clone(key))
 
 
 #: What an estimator takes as its ``random_state``.

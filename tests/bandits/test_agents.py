@@ -29,14 +29,15 @@ from vst.companion.peers.xbart import XBART
 from vst.errors import UserError
 from vst.inference import State
 from vst.posterior import LowRankGaussian
+from vst.soft_trees import SoftTrees
 from vst.tree import SoftTree, TreeShape
 
 #: Every agent as in the table but quick.
 SMALL = {
     "random": AGENTS["random"],
     "vst": ThompsonVST(
-        depth=1, rank=2, batch_size=32, initial_pulls=5, initial_steps=300, update_every=25,
-        steps_per_update=50, learning_rate=5e-3,
+        SoftTrees(depth=1, rank=2, batch_size=32, steps=300, learning_rate=5e-3),
+        initial_pulls=5, update_every=25, steps_per_update=50,
     ),
     "xbart": Refitted(XBART(n_learners=5, draws=4, burn_in=3), initial_pulls=5),
     "sglb": Refitted(SGLB(n_learners=20, members=2), initial_pulls=5),
@@ -189,7 +190,7 @@ def fixed_memory(program, means, scale):
 
 def test_a_decision_follows_one_function_drawn_from_each_arms_posterior(key):
     """With a leaf whose mean is Normal, the first of two arms wins with a known probability."""
-    program = ThompsonVST(depth=0, leaves="constant", rank=0).program(1)
+    program = SoftTrees(depth=0, leaves="constant", rank=0).program(1)
     memory = fixed_memory(program, [[0.3, 0.0], [0.0, 0.0]], 0.5)
     actions = thompson.decide(key, program, memory, 1.0, jnp.zeros((4000, 1)))
     wins = stats.norm.cdf(0.3 / np.sqrt(2 * 0.25))
@@ -197,7 +198,7 @@ def test_a_decision_follows_one_function_drawn_from_each_arms_posterior(key):
 
 
 def test_a_certain_posterior_decides_by_its_mean_function(key, rng):
-    program = ThompsonVST(depth=2, rank=0).program(2)
+    program = SoftTrees(depth=2, rank=0).program(2)
     means = rng.normal(size=(3, program.shape.n_params))
     x = jnp.asarray(rng.normal(size=(20, 2)), jnp.float32)
     actions = thompson.decide(key, program, fixed_memory(program, means, 1e-6), 5.0, x)
@@ -217,7 +218,7 @@ def test_buffers_hold_the_steps_at_which_each_arm_was_pulled(rng):
 
 
 def test_the_initial_pulls_are_in_the_buffers(key):
-    program = ThompsonVST(depth=1).program(2)
+    program = SoftTrees(depth=1).program(2)
     memory = thompson._begin(jax.random.split(key, (2, 3)), program, 7, 20)
     np.testing.assert_array_equal(memory.counts, [[3, 2, 2]] * 2)
     np.testing.assert_array_equal(memory.pulled[0, 0, :3], [0, 3, 6])
@@ -231,7 +232,7 @@ def test_runs_shorter_than_the_initial_pulls_end_early():
 
 
 def test_the_last_block_of_decisions_may_be_shorter():
-    setting = replace(SMALL["vst"], initial_steps=20, steps_per_update=10)
+    setting = replace(SMALL["vst"], tree=replace(SMALL["vst"].tree, steps=20), steps_per_update=10)
     assert simulate(setting, [two_lines(0, steps=93)], [0])[0].shape == (93,)
 
 
@@ -250,7 +251,8 @@ def test_settings_that_cannot_be_used_are_refused(options, message):
 
 def test_vst_beats_the_random_policy_on_exploration():
     bandit = Exploration(arms=4, alpha=0.25, beta=30.0).sample(0, 1200)
-    setting = replace(agent("vst", "exploration"), initial_pulls=10, initial_steps=500)
+    setting = agent("vst", "exploration")
+    setting = replace(setting, initial_pulls=10, tree=replace(setting.tree, steps=500))
     regret = bandit.regret(simulate(setting, [bandit], [0])[0])
     random = (bandit.expected.max(axis=1) - bandit.expected.mean(axis=1)).mean()
     assert regret[-300:].mean() < 0.4 * random

@@ -46,6 +46,11 @@ def bundled_directory() -> Path:
     return installed if installed.is_dir() else here.parents[2] / "data"
 
 
+def in_checkout() -> bool:
+    """Whether the bundled files are those of a checkout, which may be written to."""
+    return bundled_directory().name == "data"
+
+
 def named_directory() -> Path | None:
     """Directory that the environment variable ``VST_DATA`` names, if it is set."""
     name = os.environ.get(VARIABLE)

@@ -1,8 +1,8 @@
 """Every agent under its name, its settings for each bandit, and the one way to run it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Int
@@ -16,16 +16,21 @@ from vst.companion.peers.deep_ensemble import DeepEnsemble
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART
 from vst.errors import UserError
+from vst.soft_trees import SoftTrees
 
 
 @dataclass(frozen=True)
 class RandomPolicy:
     """Pull any arm, whatever the context."""
 
+    together: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
 class Oracle:
     """Pull the arm with the highest expected reward, which no agent can know."""
+
+    together: ClassVar[bool] = False
 
 
 Agent = RandomPolicy | Oracle | ThompsonVST | Refitted | LinTS
@@ -33,6 +38,7 @@ Agent = RandomPolicy | Oracle | ThompsonVST | Refitted | LinTS
 #: Pulls of each arm, in turn, before any agent's first decision.
 INITIAL_PULLS = 20
 
+_TREE = SoftTrees(depth=2, learning_rate=1e-2, steps=1000, batch_size=64)
 _XBART = XBART(n_learners=20, draws=10, cutpoints=30)
 _SGLB = SGLB(n_learners=100, members=3)
 #: The batch is no larger than the initial pulls, so that one compiled program serves from the start.
@@ -40,7 +46,7 @@ _ENSEMBLE = DeepEnsemble(members=5, steps=500, learning_rate=5e-3, batch_size=IN
 
 AGENTS: dict[str, Agent] = {
     "random": RandomPolicy(),
-    "vst": ThompsonVST(initial_pulls=INITIAL_PULLS, batch_size=64),
+    "vst": ThompsonVST(_TREE, initial_pulls=INITIAL_PULLS),
     "xbart": Refitted(_XBART, initial_pulls=INITIAL_PULLS),
     "sglb": Refitted(_SGLB, initial_pulls=INITIAL_PULLS),
     "lints": LinTS(initial_pulls=INITIAL_PULLS),
@@ -51,25 +57,28 @@ AGENTS: dict[str, Agent] = {
 #: a bandit has no test set, and the paper's own settings are not known.
 BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
     ("vst", "financial"): {
-        "depth": 1, "leaves": "linear", "beta": 5.0, "prior_scale": 0.3, "kl_weight": 0.3,
-        "learning_rate": 1e-3, "initial_steps": 2000,
+        "tree": replace(
+            _TREE, depth=1, prior_scale=0.3, kl_weight=0.3, learning_rate=1e-3, steps=2000
+        ),
     },
     ("vst", "jester"): {
-        "depth": 1, "leaves": "linear", "beta": 5.0, "prior_scale": 0.1, "kl_weight": 1.0,
-        "learning_rate": 2e-3,
+        "tree": replace(_TREE, depth=1, prior_scale=0.1, learning_rate=2e-3),
     },
     ("vst", "exploration"): {
-        "depth": 4, "leaves": "constant", "rank": 3, "beta": 50.0, "kl_weight": 0.1,
-        "learning_rate": 4e-3,
+        "tree": replace(
+            _TREE, depth=4, leaves="constant", rank=3, beta=50.0, kl_weight=0.1, learning_rate=4e-3
+        ),
     },
     ("vst", "mushroom"): {
-        "depth": 2, "leaves": "constant", "beta": 100.0, "kl_weight": 0.1, "learning_rate": 2e-3,
+        "tree": replace(
+            _TREE, depth=2, leaves="constant", beta=100.0, kl_weight=0.1, learning_rate=2e-3
+        ),
         "update_every": 20,
     },
     ("xbart", "exploration"): {"peer": replace(_XBART, cutpoints=255)},
     # Many steps and slow fits; what is to be learnt here is learnt slowly.
     **{(name, "jester"): {"growth": 0.5} for name in ("xbart", "sglb", "deep-ensemble")},
-}  # fmt: skip
+}
 
 
 def agent(name: str, bandit: str) -> Agent:
@@ -82,6 +91,17 @@ def agent(name: str, bandit: str) -> Agent:
 def parameters(setting: Agent) -> dict[str, Any]:
     """All settings of an agent, by name."""
     return asdict(setting)
+
+
+def from_parameters(name: str, values: dict[str, Any]) -> Agent:
+    """The agent that has these settings: the reverse of `parameters`."""
+    usual = AGENTS[name]
+    nested = {
+        key: replace(getattr(usual, key), **value)
+        for key, value in values.items()
+        if is_dataclass(getattr(usual, key))
+    }
+    return replace(usual, **values | nested)
 
 
 def simulate(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,6 +26,8 @@ class LinTS:
     update_every
         Decisions between two updates.
     """
+
+    together: ClassVar[bool] = False
 
     prior_scale: float = 2.0
     noise_shape: float = 6.0

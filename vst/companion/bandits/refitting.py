@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,6 +32,8 @@ class Refitted:
         Whether an arm whose rewards never changed predicts that constant, without a model; if not, the
         model is asked, and may refuse.
     """
+
+    together: ClassVar[bool] = False
 
     peer: Peer = field(default_factory=XBART)
     initial_pulls: int = 10

@@ -9,7 +9,7 @@ training from where the last one ended.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,8 @@ from vst.inference import (
     start_state,
     train_replica,
 )
-from vst.tree import Leaves, Noise, SoftTree, TreeShape
+from vst.soft_trees import SoftTrees
+from vst.tree import SoftTree
 
 #: Updates between two returns to Python, where an interrupt is noticed.
 UPDATES_PER_CALL = 20
@@ -43,29 +44,20 @@ class ThompsonVST:
 
     Parameters
     ----------
-    depth, leaves, noise, rank, beta, prior_scale, learning_rate, batch_size, kl_weight
-        Of every arm's variational soft tree, as in :class:`vst.VSTRegressor`.
+    tree
+        The variational soft tree of every arm; it takes its ``steps`` after the initial pulls.
     initial_pulls
         Pulls of each arm, in turn, before the first decision.
-    initial_steps
-        Gradient steps after them.
     update_every
         Decisions between two updates.
     steps_per_update
         Gradient steps of an update.
     """
 
-    depth: int = 2
-    leaves: Leaves = "linear"
-    noise: Noise = "leaf"
-    rank: int = 5
-    beta: float = 5.0
-    prior_scale: float = 1.0
-    learning_rate: float = 1e-2
-    batch_size: int = 128
-    kl_weight: float = 1.0
+    together: ClassVar[bool] = True  #: all seeds run in one program
+
+    tree: SoftTrees = SoftTrees(depth=2, learning_rate=1e-2, steps=1000)
     initial_pulls: int = 10
-    initial_steps: int = 1000
     update_every: int = 50
     steps_per_update: int = 100
 
@@ -77,15 +69,6 @@ class ThompsonVST:
             raise ValueError(
                 f"steps_per_update must lie between 1 and {CHUNK}, got {self.steps_per_update}"
             )
-
-    def program(self, in_features: int) -> Program:
-        """The compiled part of the settings."""
-        shape = TreeShape(in_features, self.depth, self.leaves, self.noise)
-        return Program(shape, min(self.rank, shape.n_params), self.batch_size)
-
-    def hyperparameters(self) -> Hyperparameters:
-        """The traced part."""
-        return Hyperparameters(self.learning_rate, self.prior_scale, self.beta, self.kl_weight)
 
 
 class Memory(NamedTuple):
@@ -110,7 +93,7 @@ def simulate(
     seeds
         Of the agent's random numbers in each run.
     """
-    hyper = Hyperparameters(*(jnp.full(len(seeds), v) for v in agent.hyperparameters()))
+    hyper = Hyperparameters(*(jnp.full(len(seeds), v) for v in agent.tree.hyperparameters()))
     return simulate_stack(agent, hyper, bandits, seeds)
 
 
@@ -142,12 +125,12 @@ def simulate_stack(
     rewards = stack([bandit.rewards / bandit.reward_scale for bandit in bandits])
     hyper = jax.tree.map(each, hyper)
     keys = _keys(each(np.asarray(seeds, np.uint32)), arms)
-    program = agent.program(contexts.shape[-1])
+    program = agent.tree.program(contexts.shape[-1])
     memory = _begin(keys.start, program, warm_up, contexts.shape[1])
-    for start in range(0, agent.initial_steps, CHUNK):
-        stop = min(start + CHUNK, agent.initial_steps)
+    for start in range(0, agent.tree.steps, CHUNK):
+        stop = min(start + CHUNK, agent.tree.steps)
         memory = _prepare(
-            memory, keys.prepare, start, stop, agent.initial_steps, contexts, rewards, hyper,
+            memory, keys.prepare, start, stop, agent.tree.steps, contexts, rewards, hyper,
             program=program, mesh=mesh,
         )  # fmt: skip
     actions = [np.broadcast_to(np.arange(warm_up) % arms, (len(seeds), warm_up))]

@@ -1,1 +1,25 @@
-"""The paper's experiments: what is computed, how, and where the results are kept."""
+"""The experiments behind the paper's tables and figures, all of one shape."""
+
+from vst.companion.experiments.bandits import BANDITS
+from vst.companion.experiments.beyond import BEYOND
+from vst.companion.experiments.experiment import Experiment, Obtained, obtain
+from vst.companion.experiments.pictures import PICTURES
+from vst.companion.experiments.rank import RANK
+from vst.companion.experiments.regression import REGRESSION
+
+__all__ = [
+    "BANDITS",
+    "BEYOND",
+    "EXPERIMENTS",
+    "PICTURES",
+    "RANK",
+    "REGRESSION",
+    "Experiment",
+    "Obtained",
+    "obtain",
+]
+
+#: Every experiment by its name: what ``vst run`` takes.
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (REGRESSION, RANK, BEYOND, PICTURES, BANDITS)
+}

@@ -1,20 +1,20 @@
 """What each option beyond the paper changes: whitening, a lighter KL term, a mixture of posteriors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from vst.companion.experiments import models, regression
-from vst.companion.experiments.cells import Cell, as_parameters, as_text
+from vst.companion.experiments import regression
+from vst.companion.experiments.cells import Cell, as_parameters
+from vst.companion.experiments.experiment import Experiment, Job
+from vst.companion.experiments.fitting import prepared
 from vst.companion.experiments.profiles import Profile
-from vst.companion.experiments.soft_trees import SoftTrees
+from vst.companion.models import MODEL_BY_ID
 from vst.companion.peers import Fitted
 
-EXPERIMENT = "beyond"
-
-COLUMNS = (*regression.COLUMNS, "variant")
+NAME = "beyond"
 
 #: The paper's VST with linear leaves, each option alone, and all of them together.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -28,42 +28,33 @@ VARIANTS: dict[str, dict[str, Any]] = {
 MODEL, STEPS, FOLDS = "vst-linear", 10_000, 3
 
 
-@dataclass(frozen=True)
-class BeyondStack(regression.Stack):
-    """Folds of one data set and variant."""
-
-    @property
-    def variant(self) -> str:
-        """The variant's name."""
-        return variant_of(as_parameters(self.cells[0].parameters))
-
-    @property
-    def label(self) -> str:
-        """Data set and variant."""
-        return f"{self.cells[0].dataset} {self.variant}"
-
-    def more(self, model: Fitted) -> dict[str, Any]:
-        """The variant, as a column."""
-        return {"variant": self.variant}
-
-
-def stacks(
-    profile: Profile, on: Sequence[str], *, folds: int | None = None, seed: int = 0
-) -> list[BeyondStack]:
+def jobs(
+    profile: Profile,
+    *,
+    compute: bool = True,
+    datasets: Sequence[str] = (),
+    folds: int = 0,
+    seed: int = 0,
+) -> list[Job]:
     """All work: every variant on every data set, with settings that nothing was tuned for."""
-    base = models.defaults(MODEL)
-    assert isinstance(base, SoftTrees)
-    jobs = []
-    for dataset in on:
-        for options in VARIANTS.values():
-            chosen = profile.limited(replace(base, steps=STEPS, **options))
-            text = as_text(models.parameters(chosen))
-            cells = tuple(
-                Cell(EXPERIMENT, dataset, MODEL, fold, seed, text)
-                for fold in profile.first_folds(folds, FOLDS)
-            )
-            jobs.append(BeyondStack(cells))
-    return jobs
+    base = MODEL_BY_ID[MODEL].settings
+    work = []
+    for dataset in regression.chosen_datasets(profile, datasets, compute):
+        for variant, options in VARIANTS.items():
+            setting = profile.limited(replace(base, steps=STEPS, **options))  # type: ignore[type-var]
+            used = profile.first_folds(folds, FOLDS)
+            cells = regression.cells_of(NAME, dataset, MODEL, setting, used, seed)
+            work.append(Job(cells, compute_cells, note=variant, needs=dataset))
+    return work
+
+
+def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Scores, with the variant as a column."""
+    return regression.compute_cells(cells, _more)
+
+
+def _more(cell: Cell, model: Fitted) -> dict[str, Any]:
+    return {"variant": variant_of(as_parameters(cell.parameters))}
 
 
 def variant_of(parameters: dict[str, Any]) -> str:
@@ -74,8 +65,8 @@ def variant_of(parameters: dict[str, Any]) -> str:
     >>> variant_of({"whiten": 0, "kl_weight": 0.1, "members": 1})
     'kl_weight'
     """
-    plain = models.parameters(models.defaults(MODEL))
-    changed = [name for name in VARIANTS["all"] if parameters[name] != plain[name]]
+    plain = MODEL_BY_ID[MODEL].settings
+    changed = [name for name in VARIANTS["all"] if parameters[name] != getattr(plain, name)]
     return {0: "paper", 1: changed[0] if changed else "", 3: "all"}[len(changed)]
 
 
@@ -84,5 +75,16 @@ def condition_number(dataset: str) -> float:
 
     Columns that never change have no axis, and exact copies of others none of their own.
     """
-    singular = np.linalg.svd(regression.prepared(dataset).x_train, compute_uv=False)
+    singular = np.linalg.svd(prepared(dataset).x_train, compute_uv=False)
     return float(singular[0] / singular[singular > 1e-6 * singular[0]][-1])
+
+
+BEYOND = Experiment(
+    NAME,
+    "what whitening, a lighter KL term and a mixture of posteriors each change",
+    (regression.DATASETS, regression.FOLDS, regression.SEED),
+    jobs,
+    (*regression.FOLD_SCORES, "variant"),
+    by=("dataset", "variant"),
+    summarised=("log_likelihood", "rmse", "auroc"),
+)

@@ -1,10 +1,16 @@
-"""The unit of an experiment: one model, fitted to one fold of one data set with given parameters."""
+"""The unit of an experiment, and what produced its result."""
 
 import hashlib
 import json
+import subprocess
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
+
+import jax
+
+import vst
 
 
 @dataclass(frozen=True)
@@ -14,7 +20,7 @@ class Cell:
     Attributes
     ----------
     experiment, dataset, model
-        Names.
+        Names. A bandit or a picture counts as a data set, an agent as a model.
     fold
         Which of the training part's folds is left out.
     seed
@@ -36,6 +42,12 @@ class Cell:
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    def described(self) -> dict[str, Any]:
+        """The columns that identify the cell's row."""
+        described = {"key": self.key, **asdict(self)}
+        del described["experiment"]
+        return described
+
 
 def as_text(parameters: dict[str, Any]) -> str:
     """Hyperparameters as the text that a cell carries.
@@ -51,3 +63,37 @@ def as_text(parameters: dict[str, Any]) -> str:
 def as_parameters(text: str) -> dict[str, Any]:
     """The hyperparameters that a cell carries."""
     return json.loads(text)
+
+
+#: Columns that say what produced a result besides its description.
+PROVENANCE = ("version", "commit", "fingerprint", "jax", "device")
+
+
+def provenance() -> dict[str, str]:
+    """Versions, commit and device, of every result; the model's fingerprint comes on top."""
+    device = jax.devices()[0]
+    return {
+        "version": vst.__version__,
+        "commit": commit(),
+        "jax": jax.__version__,
+        "device": f"{device.platform}:{device.device_kind}",
+    }
+
+
+@cache
+def commit() -> str:
+    """The commit of the code, with a plus if it was changed since; empty outside of a checkout."""
+    root = Path(vst.__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return ""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "vst")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""

@@ -2,10 +2,10 @@
 
 import hashlib
 from pathlib import Path
-from typing import NamedTuple
 
+from vst.companion.models import Size
 from vst.datasets import CATALOGUE, Dataset, load_dataset
-from vst.datasets.places import find
+from vst.datasets.places import bundled_directory, find
 from vst.datasets.reading import checksum
 from vst.errors import UserError
 from vst.preprocessing import TableEncoder
@@ -15,11 +15,16 @@ from vst.tables import load_table
 REGRESSION = tuple(info.name for info in CATALOGUE.values() if info.task == "regression")
 
 
-class Size(NamedTuple):
-    """Rows and features."""
+#: The paper's regression data sets, in the order of the columns of its tables.
+PAPER_ORDER = (
+    "power", "protein", "boston", "naval", "yacht", "song", "concrete", "energy", "kin8nm", "wine",
+)  # fmt: skip
 
-    n: int
-    d: int
+
+def papers() -> list[str]:
+    """The paper's data sets. Where there are no results of *song*, its part under its own name."""
+    whole = (bundled_directory() / "results" / "regression" / "song.csv").exists()
+    return ["song_8k" if name == "song" and not whole else name for name in PAPER_ORDER]
 
 
 def load(name: str) -> Dataset:
@@ -72,14 +77,19 @@ def as_file(name: str) -> tuple[str, str]:
     return (path, target) if path else ("", "")
 
 
-def here() -> list[str]:
-    """The regression data sets that are on this machine."""
-    return [name for name in REGRESSION if find(CATALOGUE[name]) is not None]
+def is_file(name: str) -> bool:
+    """Whether a name stands for a user's file."""
+    return bool(as_file(name)[0])
+
+
+def is_here(name: str) -> bool:
+    """Whether a data set is on this machine; an empty name stands for none that is needed."""
+    return not name or is_file(name) or find(CATALOGUE[name]) is not None
 
 
 def check(names: list[str]) -> None:
     """Refuse data sets that do not exist or are not here, before anything is computed."""
-    known = [name for name in names if not as_file(name)[0]]
+    known = [name for name in names if not is_file(name)]
     unknown = [name for name in known if name not in REGRESSION]
     if unknown:
         raise UserError(
@@ -87,7 +97,7 @@ def check(names: list[str]) -> None:
             f"{', '.join(REGRESSION)}, and a file of your own is named with its target, "
             "as in homes.csv:price"
         )
-    absent = [name for name in known if name not in here()]
+    absent = [name for name in known if not is_here(name)]
     if absent:
         raise UserError(
             f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"

@@ -3,197 +3,246 @@
 The paper shows the pictures and prints the errors of two of them, but says neither what the functions
 are (beyond "step function" and "Daubechies wavelet") nor how many rows were observed with how much
 noise: the problems are those of `vst.companion.protocol.synthetic`.
+
+A cell is one model fitted to one data set of a picture. Its row holds what the captions speak of, as
+numbers; beside it are the functions that were drawn, for the picture.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from vst.companion.paper import ARTEFACT_BY_ID, printed
+from vst.companion.experiments.cells import Cell, as_parameters, as_text
+from vst.companion.experiments.experiment import Experiment, Job, Obtained, Option, Part, obtain
+from vst.companion.experiments.profiles import Profile
+from vst.companion.models import Setting, check_names
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART
 from vst.companion.protocol import synthetic
 from vst.companion.protocol.synthetic import Curve
 from vst.errors import UserError
-from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.estimators import VSTRegressor, estimator
 from vst.preprocessing import location_and_scale
+from vst.soft_trees import SoftTrees
+
+NAME = "pictures"
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One of the paper's pictures.
+class Problem(NamedTuple):
+    """One of the paper's pictures."""
 
-    Attributes
-    ----------
-    name
-        What the functions of this module take.
-    make
-        Draws the data: ``make(n=..., seed=...)``.
-    models
-        The paper's panels, in order.
-    artefact
-        The figure in the paper.
-    printed_as
-        Its name among the printed errors; empty if its caption prints none.
-    """
-
-    name: str
-    make: Callable[..., Curve]
-    models: tuple[str, ...]
-    artefact: str
-    printed_as: str = ""
+    make: Callable[..., Curve]  #: draws the data: ``make(n=..., seed=...)``
+    models: tuple[str, ...]  #: the paper's panels, in order
+    figure: str  #: in the paper
 
 
-def _problem(name: str, make: Callable[..., Curve], artefact: str, printed_as: str = "") -> Problem:
-    panels = ARTEFACT_BY_ID[artefact].panels
-    return Problem(name, make, tuple(map(str.lower, panels)), artefact, printed_as)
-
+THREE, FOUR = ("vst", "xbart", "sglb"), ("vst", "vsgbm", "xbart", "sglb")
 
 PROBLEMS: dict[str, Problem] = {
-    problem.name: problem
-    for problem in (
-        _problem("tails", synthetic.tails, "figure-2"),
-        _problem("gap", synthetic.gap, "figure-5"),
-        _problem("step", synthetic.step, "figure-6", "step-function"),
-        _problem("wavelet", synthetic.wavelet, "figure-7", "wavelet"),
-    )
+    "tails": Problem(synthetic.tails, THREE, "figure-2"),
+    "gap": Problem(synthetic.gap, THREE, "figure-5"),
+    "step": Problem(synthetic.step, THREE, "figure-6"),
+    "wavelet": Problem(synthetic.wavelet, FOUR, "figure-7"),
 }
 
+#: The soft tree of all four pictures. Depth 5 is what the paper calls reasonable.
+TREE = SoftTrees(depth=5, beta=20.0, learning_rate=1e-2, steps=3000)
 
-@dataclass(frozen=True)
-class Settings:
-    """One setting of each model for all four problems.
+#: Trees of a VSGBM, each of one level fewer than the VST.
+N_TREES = 5
 
-    Parameters
-    ----------
-    functions
-        Functions drawn from each model's posterior; SGLB has as many members.
-    depth, rank, beta, prior_scale, learning_rate, kl_weight
-        Of the soft trees, which have linear leaves. Depth 5 is what the paper calls reasonable.
-    steps
-        Gradient steps of a VST, and of each tree of a VSGBM.
-    n_trees
-        Trees of a VSGBM, each of one level fewer than a VST.
-    starts
-        Fits of a VST from different starting values, of which the one with the highest ELBO is used.
-    """
+#: Gates on the wavelet are softer: steep ones find its waves less often.
+WAVELET_BETA = 10.0
 
-    functions: int = 20
-    depth: int = 5
-    rank: int = 5
-    beta: float = 20.0
-    prior_scale: float = 1.0
-    learning_rate: float = 1e-2
-    kl_weight: float = 1.0
-    steps: int = 3000
-    n_trees: int = 5
-    starts: int = 1
-
-
-DEFAULTS = Settings()
-
+#: Functions drawn from each model; fewer where there are more rows.
+FUNCTIONS, FEWER = 20, 10
 
 #: The last steps of training, over which the ELBO's estimates are averaged.
 ELBO_STEPS = 500
 
+#: Half the width of the strip around the jump of which the error there is not counted.
+STRIP = 0.05
 
-class Sampled(NamedTuple):
-    """Functions that a model drew, on the grid of a curve."""
+#: Of the grid's points, every so manyeth is stored of a function.
+EVERY = 2
 
-    model: str
-    draws: Float[np.ndarray, "draws m"]
-    seconds: float  #: of the fit and of the draws
-
-
-def sample(model: str, curve: Curve, settings: Settings = DEFAULTS, *, seed: int = 0) -> Sampled:
-    """Fit a model to a curve's observations and draw mean functions from its posterior.
-
-    Parameters
-    ----------
-    model
-        ``"vst"``, ``"vsgbm"``, ``"xbart"`` or ``"sglb"``.
-    seed
-        Of the fit and of the draws.
-    """
-    if model not in SAMPLERS:
-        raise UserError(f"there is no model {model!r} here: the names are {', '.join(SAMPLERS)}")
-    if settings.functions < 2:
-        raise UserError(f"a spread takes at least two functions to see, got {settings.functions}")
-    start = perf_counter()
-    draws = SAMPLERS[model](curve, settings, seed)
-    return Sampled(model, draws, perf_counter() - start)
+MEASURES = ("rmse", "inside", "outside", "ratio", "reached", "away")
 
 
-def sample_all(
-    curve: Curve, models: Sequence[str], settings: Settings = DEFAULTS, *, seed: int = 0
-) -> list[Sampled]:
-    """The functions of several models, fitted to the same observations."""
-    return [sample(model, curve, settings, seed=seed) for model in models]
+@dataclass(frozen=True)
+class Variant:
+    """One way to fit a picture's models."""
+
+    name: str
+    tree: SoftTrees
+    models: tuple[str, ...]
+    seeds: Sequence[int]
+    rows: int
+    functions: int
+    drawn: int | None = None  #: the seed whose functions are stored
 
 
-def _vst(curve: Curve, settings: Settings, seed: int) -> Float[np.ndarray, "draws m"]:
-    model = VSTRegressor(
-        depth=settings.depth,
-        rank=settings.rank,
-        beta=settings.beta,
-        prior_scale=settings.prior_scale,
-        learning_rate=settings.learning_rate,
-        kl_weight=settings.kl_weight,
-        steps=settings.steps,
-        members=settings.starts,
-        random_state=seed,
+def jobs(
+    profile: Profile,
+    *,
+    compute: bool = True,
+    pictures: Sequence[str] = (),
+    rows: int = 0,
+    functions: int = 0,
+    repeats: int = 0,
+    sizes: Sequence[int] = (),
+    depth: int = 0,
+    beta: float = 0.0,
+    wavelet_beta: float = 0.0,
+    starts: int = 0,
+    steps: int = 0,
+    seed: int = 0,
+) -> list[Job]:
+    """All work: the figure's fits, and what a few other settings change; 0 is the usual value."""
+    check_names("picture", list(pictures), tuple(PROBLEMS))
+    if functions == 1:
+        raise UserError("a spread takes at least two functions to see, got 1")
+    tree = replace(
+        TREE, depth=depth or TREE.depth, beta=beta or TREE.beta, steps=steps or TREE.steps
     )
-    return _best_start(model, curve).sample_functions(curve.grid, settings.functions, seed)
+    seeds = range(seed, seed + (repeats or profile.repeats))
+    usual = Variant("usual", tree, (), seeds, rows or 250, functions or FUNCTIONS, drawn=seed)
+    work = []
+    for picture in pictures or PROBLEMS:
+        variants = _variants(
+            picture,
+            usual,
+            wavelet=replace(
+                tree, beta=wavelet_beta or WAVELET_BETA, members=starts or profile.starts
+            ),
+            sizes=sizes or profile.sizes,
+        )
+        work += [
+            Job((cell,), compute_cells, note=variant.name)
+            for variant in variants
+            for cell in _cells(picture, variant, profile)
+        ]
+    return work
 
 
-def _vsgbm(curve: Curve, settings: Settings, seed: int) -> Float[np.ndarray, "draws m"]:
-    model = VSGBMRegressor(
-        n_trees=settings.n_trees,
-        depth=max(settings.depth - 1, 0),
-        rank=settings.rank,
-        beta=settings.beta,
-        prior_scale=settings.prior_scale,
-        learning_rate=settings.learning_rate,
-        kl_weight=settings.kl_weight,
-        steps=settings.steps,
-        random_state=seed,
-    )
-    return model.fit(curve.x, curve.y).sample_functions(curve.grid, settings.functions, seed)
+def _variants(
+    picture: str, usual: Variant, *, wavelet: SoftTrees, sizes: Sequence[int]
+) -> list[Variant]:
+    usual = replace(usual, models=PROBLEMS[picture].models)
+    if picture == "step":
+        others = [
+            replace(usual, name=f"beta {beta:g}", models=("vst",), drawn=None,
+                    tree=replace(usual.tree, beta=beta))
+            for beta in (5.0, 50.0) if beta != usual.tree.beta
+        ]  # fmt: skip
+        return [usual, *others]
+    if picture == "wavelet":
+        usual = replace(usual, tree=wavelet)
+        first = usual.seeds[:1]
+        fewer = min(usual.functions, FEWER)
+        larger = [
+            replace(usual, name=f"rows {n}", rows=n, seeds=first, functions=fewer)
+            for n in sizes if n != usual.rows
+        ]  # fmt: skip
+        weighted = [
+            replace(usual, name=f"kl_weight {weight:g}", models=("vst", "vsgbm"), drawn=None,
+                    tree=replace(wavelet, kl_weight=weight, members=1))
+            for weight in (1.0, 0.0)
+        ]  # fmt: skip
+        return [usual, *larger, *weighted]
+    return [usual]
 
 
-def _best_start(model: VSTRegressor, curve: Curve) -> VSTRegressor:
-    """Fit a mixture of posteriors, and keep the one with the highest ELBO."""
-    model.fit(curve.x, curve.y)
+def _cells(picture: str, variant: Variant, profile: Profile) -> Iterable[Cell]:
+    for seed in variant.seeds:
+        for model in variant.models:
+            setting = _setting(model, variant)
+            # Peers have as many members or draws as functions are drawn, whatever the profile.
+            limited = profile.limited(setting) if isinstance(setting, SoftTrees) else setting
+            described = {
+                "variant": variant.name,
+                "rows": variant.rows,
+                "functions": variant.functions,
+                "drawn": seed == variant.drawn,
+                "setting": asdict(limited),  # type: ignore[arg-type]
+            }
+            yield Cell(NAME, picture, model, 0, seed, as_text(described))
+
+
+def _setting(model: str, variant: Variant) -> Setting:
+    tree = variant.tree
+    return {
+        "vst": tree,
+        "vsgbm": replace(tree, depth=max(tree.depth - 1, 0), n_trees=N_TREES, members=1),
+        "xbart": XBART(draws=variant.functions),
+        "sglb": SGLB(members=variant.functions),
+    }[model]
+
+
+#: What a model's settings are.
+KINDS: dict[str, type] = {"vst": SoftTrees, "vsgbm": SoftTrees, "xbart": XBART, "sglb": SGLB}
+
+
+def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Fit each cell's model, draw functions, and measure them."""
+    return [_compute(cell) for cell in cells]
+
+
+def _compute(cell: Cell) -> dict[str, Any]:
+    described = as_parameters(cell.parameters)
+    setting = KINDS[cell.model](**described["setting"])
+    curve = PROBLEMS[cell.dataset].make(n=described["rows"], seed=cell.seed)
+    start = time.process_time()
+    draws = sample(setting, curve, described["functions"], seed=cell.seed)
+    seconds = time.process_time() - start
+    measured = {
+        name: round(value, 6) for name, value in measure(cell.dataset, curve, draws).items()
+    }
+    return {
+        **measured,
+        "variant": described["variant"],
+        "rows": described["rows"],
+        "seconds": round(seconds, 2),
+        "functions": _lines(curve, draws) if described["drawn"] else [],
+    }
+
+
+def _lines(curve: Curve, draws: Float[np.ndarray, "draws m"]) -> list[dict[str, Any]]:
+    """Functions as text: one line per point of a coarser grid."""
+    return [
+        {"point": point, "values": " ".join(f"{value:.4g}" for value in draws[:, point])}
+        for point in range(0, len(curve.grid), EVERY)
+    ]
+
+
+def sample(
+    setting: Setting, curve: Curve, functions: int, *, seed: int
+) -> Float[np.ndarray, "draws m"]:
+    """Fit a model to a curve's observations and draw mean functions from its posterior."""
+    if isinstance(setting, SoftTrees):
+        model = estimator(setting, random_state=seed).fit(curve.x, curve.y)
+        if isinstance(model, VSTRegressor):
+            _keep_best_start(model)
+        return model.sample_functions(curve.grid, functions, seed)
+    # Peers take standardised inputs and targets, where the soft trees standardise by themselves.
+    x_mean, x_scale = location_and_scale(curve.x)
+    y_mean, y_scale = location_and_scale(curve.y)
+    fitted = setting.fit((curve.x - x_mean) / x_scale, (curve.y - y_mean) / y_scale, seed=seed)
+    return y_mean + y_scale * fitted.mean_draws((curve.grid - x_mean) / x_scale)
+
+
+def _keep_best_start(model: VSTRegressor) -> None:
+    """Of several members, keep the one with the highest ELBO."""
     best = int(np.argmax(model.elbo_[:, -ELBO_STEPS:].mean(axis=1)))
     model.stacked_posteriors_ = jax.tree.map(
         lambda part: part[best : best + 1], model.stacked_posteriors_
     )
-    return model
-
-
-def _xbart(curve: Curve, settings: Settings, seed: int) -> Float[np.ndarray, "draws m"]:
-    return _peer(XBART(draws=settings.functions), curve, seed)
-
-
-def _sglb(curve: Curve, settings: Settings, seed: int) -> Float[np.ndarray, "draws m"]:
-    return _peer(SGLB(members=settings.functions), curve, seed)
-
-
-def _peer(peer: XBART | SGLB, curve: Curve, seed: int) -> Float[np.ndarray, "draws m"]:
-    """Peers take standardised inputs and targets, where the soft trees standardise by themselves."""
-    x_mean, x_scale = location_and_scale(curve.x)
-    y_mean, y_scale = location_and_scale(curve.y)
-    fitted = peer.fit((curve.x - x_mean) / x_scale, (curve.y - y_mean) / y_scale, seed=seed)
-    return y_mean + y_scale * fitted.mean_draws((curve.grid - x_mean) / x_scale)
-
-
-SAMPLERS = {"vst": _vst, "vsgbm": _vsgbm, "xbart": _xbart, "sglb": _sglb}
 
 
 def rmse(
@@ -220,137 +269,90 @@ def spread(draws: Float[np.ndarray, "draws m"], where: Bool[np.ndarray, " m"]) -
     return float(np.mean(draws.std(axis=0)[where]))
 
 
-#: Half the width of the strip around the jump of which the error there is not counted.
-STRIP = 0.05
-
-
-def measure(problem: str, curve: Curve, sampled: Sampled) -> dict[str, float | str]:
+def measure(picture: str, curve: Curve, draws: Float[np.ndarray, "draws m"]) -> dict[str, float]:
     """What the paper's captions speak of, as numbers.
 
     Returns
     -------
     dict
-        ``model``, ``seconds`` and ``rmse``; for the tails and the gap the spread ``inside`` and
-        ``outside`` (of the gap: in it), their ``ratio``, and the share of points outside at which the
-        functions reach the truth, ``reached``; for the step the error ``away`` from it.
+        ``rmse``; for the tails and the gap the spread ``inside`` and ``outside`` (of the gap: in it),
+        their ``ratio``, and the share of points outside at which the functions reach the truth,
+        ``reached``; for the step the error ``away`` from it.
     """
-    draws = sampled.draws
-    row: dict[str, float | str] = {
-        "model": sampled.model,
-        "rmse": rmse(curve, draws),
-        "seconds": sampled.seconds,
-    }
-    if problem in ("tails", "gap"):
-        elsewhere = curve.between() if problem == "gap" else ~curve.inside()
+    found = {"rmse": rmse(curve, draws)}
+    if picture in ("tails", "gap"):
+        elsewhere = curve.between() if picture == "gap" else ~curve.inside()
         inside, outside = spread(draws, curve.inside()), spread(draws, elsewhere)
         reached = (draws.min(axis=0) <= curve.truth) & (curve.truth <= draws.max(axis=0))
-        row |= {
+        found |= {
             "inside": inside,
             "outside": outside,
             "ratio": outside / inside,
             "reached": float(reached[elsewhere].mean()),
         }
-    if problem == "step":
+    if picture == "step":
         far = np.abs(curve.grid[:, 0] - 0.5) > STRIP
-        row["away"] = rmse(curve, draws, far)
-    return row
+        found["away"] = rmse(curve, draws, far)
+    return found
 
 
-def repeat(
-    problem: str, settings: Settings = DEFAULTS, *, n: int = 250, repeats: int = 1, seed: int = 0
-) -> tuple[Curve, list[Sampled], pd.DataFrame]:
-    """Fit a picture's models to several data sets.
+class Drawn(NamedTuple):
+    """Functions that a model drew, and their error."""
 
-    Returns
-    -------
-    curve, sampled
-        The first data set and the functions drawn on it, for the picture.
-    measures
-        `measure` of every data set and model; the column ``seed`` numbers the data sets.
-    """
-    entry = find(problem)
-    if repeats < 1:
-        raise UserError(f"repeats must be at least 1, got {repeats}")
-    curves = {s: entry.make(n=n, seed=s) for s in range(seed, seed + repeats)}
-    fits = {s: sample_all(curve, entry.models, settings, seed=s) for s, curve in curves.items()}
-    rows = [
-        {"seed": s} | measure(problem, curves[s], one)
-        for s, sampled in fits.items()
-        for one in sampled
-    ]
-    return curves[seed], fits[seed], pd.DataFrame(rows)
+    model: str
+    x: Float[np.ndarray, " m"]
+    draws: Float[np.ndarray, "draws m"]
+    rmse: float
 
 
-def by_size(
-    problem: str, sizes: Sequence[int], settings: Settings = DEFAULTS, *, seed: int = 0
-) -> dict[int, tuple[Curve, list[Sampled]]]:
-    """Fit a picture's models to more and more rows."""
-    entry = find(problem)
-    curves = {n: entry.make(n=n, seed=seed) for n in sorted(sizes)}
-    return {
-        n: (curve, sample_all(curve, entry.models, settings, seed=seed))
-        for n, curve in curves.items()
-    }
+def curve_of(results: pd.DataFrame, picture: str, variant: str = "usual") -> Curve:
+    """The data set whose fits are drawn: the first."""
+    rows = _rows(results, picture, variant)
+    return PROBLEMS[picture].make(n=int(rows["rows"].iloc[0]), seed=int(rows["seed"].min()))
 
 
-def size_errors(
-    fits: Mapping[int, tuple[Curve, Sequence[Sampled]]],
-) -> dict[int, dict[str, float]]:
-    """Errors by number of observations, then by model."""
-    return {
-        n: {one.model: rmse(curve, one.draws) for one in sampled}
-        for n, (curve, sampled) in fits.items()
-    }
+def drawn(obtained: Obtained, picture: str, variant: str = "usual") -> list[Drawn]:
+    """The functions of a picture's models on its first data set."""
+    results, lines = obtained.results, obtained.parts["functions"]
+    grid = curve_of(results, picture, variant).grid[:, 0]
+    found = []
+    for row in _rows(results, picture, variant).to_dict("records"):
+        own = lines[lines["key"] == row["key"]].sort_values("point")
+        if len(own):
+            draws = np.array([text.split() for text in own["values"]], float).T
+            points = own["point"].to_numpy(int)
+            found.append(Drawn(str(row["model"]), grid[points], draws, float(row["rmse"])))
+    return found
 
 
-def vary(
-    problem: str,
-    name: str,
-    values: Sequence[float],
-    models: Sequence[str],
-    settings: Settings = DEFAULTS,
-    *,
-    n: int = 250,
-    repeats: int = 1,
-    seed: int = 0,
-    known: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """Errors of some models as one setting changes, the median over several data sets.
-
-    Parameters
-    ----------
-    known
-        What `repeat` measured on the same data sets with the unchanged settings: for the value that
-        they have, nothing is fitted again.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per model and a column per value.
-    """
-    if repeats < 1:
-        raise UserError(f"repeats must be at least 1, got {repeats}")
-    curves = {s: find(problem).make(n=n, seed=s) for s in range(seed, seed + repeats)}
-
-    def error(model: str, value: float) -> float:
-        if known is not None and value == getattr(settings, name):
-            return float(known.loc[known["model"] == model, "rmse"].median())
-        changed = replace(settings, **{name: value})  # type: ignore[arg-type]
-        errors = [rmse(c, sample(model, c, changed, seed=s).draws) for s, c in curves.items()]
-        return float(np.median(errors))
-
-    return pd.DataFrame({v: {model: error(model, v) for model in models} for v in values})
+def measures(profile: str = "paper") -> pd.DataFrame:
+    """The measures of all fits of a profile."""
+    return obtain(PICTURES, profile).results
 
 
-def find(problem: str) -> Problem:
-    """A problem by its name."""
-    if problem not in PROBLEMS:
-        raise UserError(f"there is no picture {problem!r}: the names are {', '.join(PROBLEMS)}")
-    return PROBLEMS[problem]
+def _rows(results: pd.DataFrame, picture: str, variant: str) -> pd.DataFrame:
+    return results[(results["dataset"] == picture) & (results["variant"] == variant)]
 
 
-def printed_rmse(problem: str) -> dict[str, float]:
-    """The errors that the paper prints below a picture's panels, by model; empty if it prints none."""
-    frame = printed("figure_rmse")
-    rows = frame[frame["figure"] == find(problem).printed_as]
-    return dict(zip(rows["model"], rows["rmse"].astype(float), strict=True))
+PICTURES = Experiment(
+    NAME,
+    "functions drawn for the paper's pictures of uncertainty, and what their captions speak of",
+    (
+        Option("pictures", "names", "pictures (default: all)"),
+        Option("rows", "count", "observations in each data set (default 250)"),
+        Option("functions", "count", f"functions drawn from each model (default {FUNCTIONS})"),
+        Option("repeats", "count", "data sets of each picture (default: the profile's)"),
+        Option("sizes", "numbers", "more observations of the wavelet (default: the profile's)"),
+        Option("depth", "count", f"of the soft tree (default {TREE.depth})"),
+        Option("beta", "real", f"inverse temperature of the gates (default {TREE.beta:g})"),
+        Option("wavelet_beta", "real", f"the same for the wavelet (default {WAVELET_BETA:g})"),
+        Option("starts", "count", "fits of a VST to the wavelet, of which the best counts"),
+        Option("steps", "count", f"gradient steps of each soft tree (default {TREE.steps})"),
+        Option("seed", "number", "of the first data set; the others count up from it (default 0)"),
+    ),
+    jobs,
+    ("variant", "rows", *MEASURES),
+    parts={"functions": Part(("point", "values"), unique=1)},
+    by=("dataset", "variant", "model"),
+    summarised=("rmse", "ratio"),
+)

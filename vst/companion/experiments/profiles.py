@@ -1,17 +1,17 @@
 """How much to compute: seconds for a test, minutes for a look, hours for the paper's protocol."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from vst.companion.experiments.datasets import as_file
-from vst.companion.experiments.soft_trees import SoftTrees
-from vst.companion.peers import Peer
-from vst.datasets.places import bundled_directory
 from vst.errors import UserError
+from vst.soft_trees import SoftTrees
 
 #: The training part of every data set is divided into so many folds.
 FOLDS = 10
+
+#: Above every number of parameters: full rank.
+FULL_RANK = 10**6
 
 
 @dataclass(frozen=True)
@@ -22,80 +22,99 @@ class Profile:
     ----------
     folds
         Folds per data set.
-    datasets
-        Data sets where none are named; all that are present if empty.
-    steps, members, n_trees, n_learners, burn_in, draws
-        Upper limits of the settings that cost time; 0 for no limit.
+    datasets, bandits
+        Those to compute where none are named; all that are present if empty.
     ranks
         Ranks of the ablation; the experiment's own if empty.
+    seeds, decisions
+        Runs of each bandit's agent, and most decisions in one; 0 for no limit.
+    repeats, sizes, starts
+        Data sets of each picture, larger numbers of rows of the wavelet, and fits of which the best
+        counts.
+    limits
+        Upper limits of the settings that cost time, by their names.
     """
 
     name: str
-    folds: int
+    folds: int = FOLDS
     datasets: tuple[str, ...] = ()
-    steps: int = 0
-    members: int = 0
-    n_trees: int = 0
-    n_learners: int = 0
-    burn_in: int = 0
-    draws: int = 0
+    bandits: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
+    seeds: int = 5
+    decisions: int = 0
+    repeats: int = 3
+    sizes: tuple[int, ...] = (2000, 16000)
+    starts: int = 4
+    limits: Mapping[str, int] = field(default_factory=dict)
 
-    def limited(self, setting: SoftTrees | Peer) -> SoftTrees | Peer:
-        """The same model with no more of everything than this profile allows."""
-        limits = {}
-        for name in ("steps", "members", "n_trees", "n_learners", "burn_in", "draws"):
-            limit = getattr(self, name)
-            if limit and hasattr(setting, name):
-                limits[name] = min(getattr(setting, name), limit)
-        return replace(setting, **limits)  # type: ignore[type-var]
+    @property
+    def computes(self) -> bool:
+        """Whether a chapter computes what is not stored; the full protocol's results are published."""
+        return bool(self.limits)
 
-    def first_folds(self, wanted: int | None = None, most: int = FOLDS) -> range:
+    def limited(self, setting: Any) -> Any:
+        """The same model or agent with no more of everything than this profile allows."""
+        changes: dict[str, Any] = {}
+        for name in (entry.name for entry in fields(setting)):
+            value = getattr(setting, name)
+            if name in self.limits:
+                changes[name] = min(value, self.limits[name])
+            elif isinstance(value, SoftTrees):
+                changes[name] = self.limited(value)
+        return replace(setting, **changes)
+
+    def first_folds(self, wanted: int = 0, most: int = FOLDS) -> range:
         """The first folds of each data set: as many as wanted, or this profile's up to some number."""
-        if wanted is not None and not 1 <= wanted <= FOLDS:
+        if not 0 <= wanted <= FOLDS:
             raise UserError(
                 f"there are {FOLDS} folds of every data set: choose 1 to {FOLDS}, got {wanted}"
             )
         return range(wanted or min(self.folds, most))
 
-    def results(self, experiment: str, on: Sequence[str] = ()) -> Path:
-        """Where this profile keeps an experiment's results.
-
-        Published ones for the full protocol, unless a file of the user's is among the data sets.
-        """
-        if self.name == "paper" and not any(as_file(name)[0] for name in on):
-            return bundled_directory() / "results" / experiment
-        return Path("_build") / "results" / self.name / experiment
-
-
-#: Above every number of parameters: full rank.
-FULL_RANK = 10**6
 
 PROFILES = {
     "smoke": Profile(
         "smoke",
         folds=2,
         datasets=("yacht",),
-        steps=300,
-        members=2,
-        n_trees=2,
-        n_learners=20,
-        burn_in=20,
-        draws=20,
+        bandits=("exploration", "mushroom"),
         ranks=(0, 5, FULL_RANK),
+        seeds=2,
+        decisions=600,
+        repeats=1,
+        sizes=(1000,),
+        starts=1,
+        limits={
+            "steps": 300,
+            "members": 2,
+            "n_trees": 2,
+            "n_learners": 20,
+            "burn_in": 20,
+            "draws": 20,
+            "initial_pulls": 20,
+            "steps_per_update": 20,
+        },
     ),
     "quick": Profile(
         "quick",
         folds=3,
-        steps=3000,
-        members=3,
-        n_trees=3,
-        n_learners=100,
-        burn_in=30,
-        draws=30,
         ranks=(0, 1, 5, 20, FULL_RANK),
+        seeds=2,
+        decisions=3000,
+        repeats=1,
+        sizes=(1000,),
+        starts=1,
+        limits={
+            "steps": 3000,
+            "members": 3,
+            "n_trees": 3,
+            "n_learners": 100,
+            "burn_in": 30,
+            "draws": 30,
+            "initial_pulls": 20,
+        },
     ),
-    "paper": Profile("paper", FOLDS),
+    "paper": Profile("paper"),
 }
 
 

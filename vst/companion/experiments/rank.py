@@ -1,21 +1,22 @@
 """Figure 3 of the paper: what the rank of the posterior's covariance is worth, and what it costs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from vst.companion.experiments import datasets, models, regression
-from vst.companion.experiments.cells import Cell, as_parameters, as_text
+from vst.companion.experiments import datasets as data
+from vst.companion.experiments import regression
+from vst.companion.experiments.cells import Cell, as_parameters
+from vst.companion.experiments.experiment import Experiment, Job, Option
+from vst.companion.experiments.fitting import FittedTrees
 from vst.companion.experiments.profiles import Profile
-from vst.companion.experiments.soft_trees import FittedTrees, SoftTrees
+from vst.companion.experiments.trials import tuned_settings
+from vst.companion.models import MODEL_BY_ID, check_names
 from vst.companion.peers import Fitted
 from vst.errors import UserError
-from vst.predictive import TreeDraws
-from vst.tree import TreeShape
+from vst.soft_trees import SoftTrees
 
-EXPERIMENT = "rank"
-
-COLUMNS = (*regression.COLUMNS, "rank", "n_params", "elbo", "state_bytes")
+NAME = "rank"
 
 #: The models of the ablation, by the type of leaf.
 LEAVES = {"constant": "vst-const", "linear": "vst-linear"}
@@ -29,76 +30,58 @@ MOST_PARAMETERS = 200
 STEPS, FOLDS = 10_000, 3
 
 
-@dataclass(frozen=True)
-class RankStack(regression.Stack):
-    """Folds of one data set, type of leaf and rank."""
-
-    @property
-    def label(self) -> str:
-        """Data set, model and rank."""
-        return f"{super().label} rank {as_parameters(self.cells[0].parameters)['rank']}"
-
-    def more(self, model: Fitted) -> dict[str, Any]:
-        """Rank, number of parameters, ELBO, and the memory of what is trained."""
-        assert isinstance(model, FittedTrees)
-        assert isinstance(model.draws, TreeDraws)
-        rank, p = as_parameters(self.cells[0].parameters)["rank"], model.draws.shape.n_params
-        return {
-            "rank": rank,
-            "n_params": p,
-            "elbo": round(float(model.elbo), 5),
-            "state_bytes": state_bytes(p, rank),
-        }
-
-
-def stacks(
+def jobs(
     profile: Profile,
-    on: Sequence[str],
-    leaves: Sequence[str],
-    tuned: dict[tuple[str, str], dict[str, Any]],
     *,
+    compute: bool = True,
+    datasets: Sequence[str] = (),
+    leaves: Sequence[str] = (),
     ranks: Sequence[int] = (),
-    folds: int | None = None,
+    folds: int = 0,
     seed: int = 0,
-) -> list[RankStack]:
-    """All work of the ablation: the tuned models, with a depth that full rank can be afforded for."""
-    unknown = [name for name in leaves if name not in LEAVES]
-    if unknown:
-        raise UserError(
-            f"no leaves are called {', '.join(unknown)}; there are: {', '.join(LEAVES)}"
-        )
+) -> list[Job]:
+    """All work: the tuned models, with a depth for which full rank can be afforded."""
+    check_names("type of leaves", list(leaves), tuple(LEAVES))
     if any(rank < 0 for rank in ranks):
         raise UserError(f"a rank cannot be negative, got {min(ranks)}")
-    jobs = []
-    for dataset in on:
-        for model in (LEAVES[name] for name in leaves):
-            base = setting(dataset, model, tuned.get((datasets.file(dataset), model), {}))
-            p = n_params(base, datasets.size(dataset).d)
-            for rank in ranks_for(p, ranks or profile.ranks):
+    tuned = tuned_settings()
+    work = []
+    for dataset in regression.chosen_datasets(profile, datasets, compute):
+        d = data.size(dataset).d
+        for model in (LEAVES[name] for name in leaves or LEAVES):
+            base = setting(d, model, tuned.get((data.file(dataset), model), {}))
+            for rank in ranks_for(base.shape(d).n_params, ranks or profile.ranks):
                 chosen = profile.limited(replace(base, rank=rank))
-                text = as_text(models.parameters(chosen))
-                cells = tuple(
-                    Cell(EXPERIMENT, dataset, model, fold, seed, text)
-                    for fold in profile.first_folds(folds, FOLDS)
-                )
-                jobs.append(RankStack(cells))
-    return jobs
+                used = profile.first_folds(folds, FOLDS)
+                cells = regression.cells_of(NAME, dataset, model, chosen, used, seed)
+                work.append(Job(cells, compute_cells, note=f"rank {rank}", needs=dataset))
+    return work
 
 
-def setting(dataset: str, model: str, tuned: dict[str, Any]) -> SoftTrees:
+def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Scores, with the rank, the number of parameters, the ELBO and the memory of what is trained."""
+    return regression.compute_cells(cells, _more)
+
+
+def _more(cell: Cell, model: Fitted) -> dict[str, Any]:
+    assert isinstance(model, FittedTrees)
+    used = SoftTrees(**as_parameters(cell.parameters))
+    p = used.shape(data.size(cell.dataset).d).n_params
+    return {
+        "rank": used.rank,
+        "n_params": p,
+        "elbo": round(float(model.elbo), 5),
+        "state_bytes": state_bytes(p, used.rank),
+    }
+
+
+def setting(d: int, model: str, tuned: dict[str, Any]) -> SoftTrees:
     """A model's tuned settings, with the depth and the steps of the ablation."""
-    base = models.settings(model, tuned)
-    assert isinstance(base, SoftTrees)
-    d = datasets.size(dataset).d
+    base = MODEL_BY_ID[model].setting(tuned)
     depths = [
-        depth for depth in (3, 2) if n_params(replace(base, depth=depth), d) <= MOST_PARAMETERS
+        depth for depth in (3, 2) if replace(base, depth=depth).shape(d).n_params <= MOST_PARAMETERS
     ]
     return replace(base, depth=depths[0] if depths else 1, steps=STEPS)
-
-
-def n_params(setting: SoftTrees, d: int) -> int:
-    """Number of parameters of a tree, which is its full rank."""
-    return TreeShape(d, setting.depth, setting.leaves).n_params
 
 
 def ranks_for(p: int, wanted: Sequence[int] = ()) -> list[int]:
@@ -121,3 +104,20 @@ def state_bytes(p: int, rank: int) -> int:
     8400
     """
     return 3 * 4 * p * (rank + 2)
+
+
+RANK = Experiment(
+    NAME,
+    "scores of soft trees against the rank of their posterior",
+    (
+        regression.DATASETS,
+        Option("leaves", "names", "constant, linear (default: both)"),
+        Option("ranks", "numbers", "ranks, such as 0,1,5 (default: 0 up to full)"),
+        regression.FOLDS,
+        regression.SEED,
+    ),
+    jobs,
+    (*regression.FOLD_SCORES, "rank", "n_params", "elbo", "state_bytes"),
+    by=("model", "dataset", "rank"),
+    summarised=("auroc", "log_likelihood", "elbo"),
+)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from vst.companion.paper.models import GROUPS, MODELS, SHARED_GROUP
+from vst.companion.models import GROUPS, MODELS, SHARED_GROUP
 
 #: Ends of error bars closer than this are the same number, up to the rounding of floats.
 SAME = 1e-9

@@ -10,21 +10,11 @@ from importlib.resources import files
 
 import pandas as pd
 
+from vst.companion.experiments.datasets import PAPER_ORDER
 from vst.errors import UserError
 
 #: The regression data sets, in the order of the columns of tables 1, 2 and 6.
-DATASETS: tuple[str, ...] = (
-    "power",
-    "protein",
-    "boston",
-    "naval",
-    "yacht",
-    "song",
-    "concrete",
-    "energy",
-    "kin8nm",
-    "wine",
-)
+DATASETS = PAPER_ORDER
 
 #: The bandits, in the order of the columns of table 3.
 BANDITS: tuple[str, ...] = ("financial", "exploration", "mushroom", "jester")

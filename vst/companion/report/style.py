@@ -12,23 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
+from vst.companion.models import BLUE, FAMILIES, GREEN, GREY, ORANGE, VERMILLION
+
+__all__ = ["BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "STYLE", "VERMILLION"]
+
 STYLE = Path(__file__).with_name("book.mplstyle")
 
-#: Okabe and Ito's palette, which stays distinct for all common kinds of colour vision.
-BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-PURPLE, SKY, GREY = "#CC79A7", "#56B4E9", "#6E6E6E"
-
 #: One colour per method, in every figure.
-COLOURS = {
-    "deep-ensemble": PURPLE,
-    "xbart": ORANGE,
-    "sglb": GREEN,
-    "xgboost": GREY,
-    "vst": BLUE,
-    "vsgbm": VERMILLION,
-    "ngboost": SKY,
-    "bart": "#8C6D1F",
-}
+COLOURS = {name: family.colour for name, family in FAMILIES.items()}
 
 Drawing = ParamSpec("Drawing")
 

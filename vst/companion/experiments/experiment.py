@@ -1,0 +1,318 @@
+"""The one shape of all experiments: options, jobs, columns, results; and the one way to get results.
+
+An experiment divides its work into *jobs*, groups of cells that are computed together. The command line
+and the chapters both call :func:`obtain`, which computes what is not stored.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from vst.companion.experiments import datasets, fingerprints, runner
+from vst.companion.experiments.cells import PROVENANCE, Cell, provenance
+from vst.companion.experiments.profiles import profile as find_profile
+from vst.companion.experiments.store import Store
+from vst.datasets.places import bundled_directory, in_checkout
+from vst.errors import UserError
+
+#: Columns of every experiment's results: what a cell is, and what produced it.
+IDENTITY = ("key", "dataset", "model", "seed")
+ORIGIN = ("seconds", "parameters", *PROVENANCE)
+
+
+class Option(NamedTuple):
+    """What a user may choose of an experiment, on the command line as in its chapter."""
+
+    name: str
+    kind: Literal["names", "numbers", "count", "number", "real", "flag"]
+    help: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cells of one data set that are computed together, in a process of their own.
+
+    Attributes
+    ----------
+    compute_cells
+        Scores of some cells, in their order; a function of a module, so that it can be sent.
+    divisible
+        Whether a cell comes out the same without those beside it.
+    note
+        What the label says beside data set and model.
+    needs
+        The data set that must be on this machine; empty if none.
+    """
+
+    cells: tuple[Cell, ...]
+    compute_cells: Callable[[Sequence[Cell]], list[dict[str, Any]]]
+    divisible: bool = True
+    note: str = ""
+    needs: str = ""
+
+    @property
+    def file(self) -> str:
+        """The file that the results go to."""
+        return datasets.file(self.cells[0].dataset)
+
+    @property
+    def label(self) -> str:
+        """What to show while it runs."""
+        return f"{self.cells[0].dataset} {self.cells[0].model} {self.note}".strip()
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    def compute(self) -> list[dict[str, Any]]:
+        """Compute every cell: its scores, its description, and what produced it."""
+        scores = self.compute_cells(self.cells)
+        origin = provenance()
+        return [
+            {**cell.described(), **found, **origin, "fingerprint": fingerprints.of(cell)}
+            for cell, found in zip(self.cells, scores, strict=True)
+        ]
+
+    def without(self, have: set[str]) -> "Job | None":
+        """What is left of the job where some cells are there."""
+        left = tuple(cell for cell in self.cells if cell.key not in have)
+        if not left:
+            return None
+        return replace(self, cells=left) if self.divisible else self
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A part of the paper's evidence.
+
+    Attributes
+    ----------
+    name
+        On the command line, and of the directory of results.
+    description
+        What it computes, for a help text.
+    options
+        What may be chosen; `jobs` takes them by name.
+    jobs
+        All work for a profile and what was chosen.
+    scores
+        Columns of its own.
+    parts
+        Tables beside the results, by name: their columns, of which the first few identify a line.
+    by, summarised
+        What the command line prints: means of these scores over the other columns.
+    """
+
+    name: str
+    description: str
+    options: tuple[Option, ...]
+    jobs: Callable[..., list[Job]]
+    scores: tuple[str, ...]
+    parts: Mapping[str, "Part"] = field(default_factory=dict)
+    by: tuple[str, ...] = ("model", "dataset")
+    summarised: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the results."""
+        return (*IDENTITY, *self.scores, *ORIGIN)
+
+
+class Part(NamedTuple):
+    """A table beside an experiment's results: lines that belong to a row by its key."""
+
+    columns: tuple[str, ...]
+    unique: int  #: so many of the columns, after the key, identify a line
+
+
+class Results(Store):
+    """The results of an experiment, and beside them its parts in directories of their own.
+
+    Parts are written first: a row that is in the results has them.
+    """
+
+    def __init__(self, experiment: Experiment, directory: Path):
+        super().__init__(directory, experiment.columns)
+        self.parts = {
+            name: Store(
+                directory / name, ("key", *part.columns), ("key", *part.columns[: part.unique])
+            )
+            for name, part in experiment.parts.items()
+        }
+
+    def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add rows to the files of one data set."""
+        rows = list(rows)
+        for part, store in self.parts.items():
+            lines = [{"key": row["key"], **line} for row in rows for line in row[part]]
+            if lines:
+                store.append(name, lines)
+        super().append(name, ({c: row[c] for c in self.columns if c in row} for row in rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Obtained:
+    """Rows of the cells that were asked for.
+
+    Attributes
+    ----------
+    results
+        One row per cell.
+    parts
+        The tables beside them.
+    datasets, models
+        What was asked for, in order.
+    missing
+        How many of the cells are not there.
+    absent
+        Data sets of missing cells that are not on this machine.
+    """
+
+    results: pd.DataFrame
+    parts: dict[str, pd.DataFrame]
+    datasets: list[str]
+    models: list[str]
+    missing: int
+    absent: list[str]
+
+
+def obtain(
+    experiment: Experiment,
+    profile: str = "paper",
+    *,
+    compute: bool | None = None,
+    again: Iterable[str] = (),
+    publish: bool = False,
+    out: Path | None = None,
+    workers: int | None = None,
+    scheduler: str = "",
+    announce: Callable[[str], None] | None = None,
+    **chosen: Any,
+) -> Obtained:
+    """Results of an experiment: those that are stored, and the others computed now.
+
+    Parameters
+    ----------
+    profile
+        How much to compute: ``smoke``, ``quick`` or ``paper``.
+    compute
+        Whether to compute the cells that are not stored. By default all profiles do but ``paper``,
+        whose results are published, and would take hours.
+    again
+        Keys of cells to compute although they are stored.
+    publish
+        Write into the published results rather than below ``_build``.
+    out
+        Directory of the results instead.
+    workers, scheduler
+        Processes, or the address of a Dask cluster's scheduler.
+    announce
+        Told how much there is to compute.
+    chosen
+        The experiment's own options, by name.
+    """
+    limits = find_profile(profile)
+    compute = limits.computes if compute is None else compute
+    jobs = experiment.jobs(limits, compute=compute, **chosen)
+    places = [out] if out else directories(experiment.name, profile)
+    stores = [Results(experiment, place) for place in places]
+    if compute:
+        store = stores[0] if publish and not out else stores[-1]
+        if publish:
+            require_publishable(profile, jobs)
+        _compute(jobs, stores, store, set(again), workers, scheduler, announce)
+    return _gather(jobs, stores)
+
+
+def directories(experiment: str, profile: str) -> list[Path]:
+    """Where results are looked for, the first place first: published ones, then one's own."""
+    own = Path("_build") / "results" / profile / experiment
+    return [published(experiment), own] if profile == "paper" else [own]
+
+
+def published(experiment: str) -> Path:
+    """Where an experiment's published results are kept."""
+    return bundled_directory() / "results" / experiment
+
+
+def require_publishable(profile: str, jobs: Sequence[Job]) -> None:
+    """Refuse to publish what is not the protocol's, or into an installed package."""
+    if profile != "paper":
+        raise UserError(
+            f"only results of the full protocol are published: --profile paper, not {profile}"
+        )
+    if not in_checkout():
+        raise UserError(
+            "results are published in a checkout of the repository: this package is installed"
+        )
+    files = sorted({job.cells[0].dataset for job in jobs if datasets.is_file(job.cells[0].dataset)})
+    if files:
+        raise UserError(f"results of a file of your own are not published: {', '.join(files)}")
+
+
+def _compute(
+    jobs: Sequence[Job],
+    stores: Sequence[Results],
+    store: Results,
+    again: set[str],
+    workers: int | None,
+    scheduler: str,
+    announce: Callable[[str], None] | None,
+) -> None:
+    store.require_writable()
+    have = {key for each in stores for key in each.load(_files(jobs))["key"]} - again
+    left = [job for job in (job.without(have) for job in jobs) if job is not None]
+    left = [job for job in left if datasets.is_here(job.needs)]
+    total, todo = (sum(job.size for job in some) for some in (jobs, left))
+    if announce is not None:
+        announce(f"{total} cells, {todo} to compute into {store.directory}")
+    if left:
+        runner.run(left, store, workers=workers, scheduler=scheduler)
+
+
+def _gather(jobs: Sequence[Job], stores: Sequence[Results]) -> Obtained:
+    cells = {cell.key: cell for job in jobs for cell in job.cells}
+
+    def rows(several: Sequence[Store]) -> pd.DataFrame:
+        frames = [store.load(_files(jobs)) for store in several]
+        frame = pd.concat([frame for frame in frames if len(frame)] or frames[:1])
+        frame = frame[frame["key"].isin(cells)]
+        return frame.drop_duplicates(list(several[0].unique)).reset_index(drop=True)
+
+    results = rows(stores)
+    there = set(results["key"])
+    absent = [job.needs for job in jobs if job.without(there) and not datasets.is_here(job.needs)]
+    return Obtained(
+        results=results,
+        parts={name: rows([store.parts[name] for store in stores]) for name in stores[0].parts},
+        datasets=list(dict.fromkeys(cell.dataset for cell in cells.values())),
+        models=list(dict.fromkeys(cell.model for cell in cells.values())),
+        missing=len(cells) - len(there),
+        absent=list(dict.fromkeys(absent)),
+    )
+
+
+def _files(jobs: Sequence[Job]) -> list[str]:
+    return sorted({job.file for job in jobs})
+
+
+def summary(experiment: Experiment, results: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation of an experiment's scores, as the command line prints them."""
+    return means(results, experiment.summarised, experiment.by)
+
+
+def means(
+    results: pd.DataFrame,
+    scores: Sequence[str] = ("log_likelihood", "rmse"),
+    by: Sequence[str] = ("model", "dataset"),
+) -> pd.DataFrame:
+    """Mean and standard deviation over folds or seeds of some scores, by default of each model and set."""
+    columns: dict[str, tuple[str, str]] = {}
+    for score in scores:
+        columns |= {score: (score, "mean"), f"{score}_error": (score, "std")}
+    columns |= {"cells": ("key", "nunique"), "seconds": ("seconds", "sum")}
+    return results.groupby(list(by), sort=False).agg(**columns).reset_index()

@@ -1,0 +1,163 @@
+"""Fingerprints: the score of a tiny fixed fit of each model, by which results belong to code.
+
+A change of code that changes a model's numbers changes its fingerprint; one that does not, does not.
+Every stored row carries its model's fingerprint, so that rows of older code can be told.
+"""
+
+import hashlib
+import json
+import os
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+import vst
+from vst.companion.bandits import AGENTS, agent, environment, simulate
+from vst.companion.experiments.cells import Cell
+from vst.companion.experiments.fitting import fit_rows, score
+from vst.companion.experiments.profiles import Profile
+from vst.companion.models import MODEL_BY_ID
+from vst.runtime import user_cache
+
+#: Small enough for a second, large enough that every part of a model takes part.
+TINY = Profile(
+    "fingerprint",
+    limits={
+        "steps": 100, "members": 2, "n_trees": 2, "n_learners": 10, "burn_in": 10, "draws": 10,
+        "depth": 3, "initial_pulls": 4, "steps_per_update": 10,
+    },
+)  # fmt: skip
+
+#: Decisions of an agent's tiny run: a few after its initial pulls of twenty arms.
+DECISIONS = 160
+
+#: Fingerprints closer than this, as a share of them, are equal: what rounding on another machine does.
+TOLERANCE = 1e-3
+
+#: Pictures are drawn by method: the models whose code they run.
+BY_FAMILY = {"vst": "vst-linear", "vsgbm": "vsgbm-linear"}
+
+#: Packages whose versions may change a fingerprint.
+PACKAGES = ("jax", "numpy", "catboost", "ngboost", "stochtree", "xgboost-cpu", "bartz")
+
+
+def of(cell: Cell) -> str:
+    """The fingerprint of the model behind a cell, computed once for a state of the code."""
+    return _known()(name_of(cell.experiment, cell.model))
+
+
+def name_of(experiment: str, model: str) -> str:
+    """What a row's fingerprint is of: a model, or an agent.
+
+    Examples
+    --------
+    >>> name_of("rank", "vst-linear"), name_of("pictures", "vst"), name_of("bandits", "vst")
+    ('vst-linear', 'vst-linear', 'agent vst')
+    """
+    if experiment == "bandits":
+        return f"agent {model}"
+    return BY_FAMILY.get(model, model)
+
+
+def names() -> list[str]:
+    """Everything that has a fingerprint."""
+    return [*MODEL_BY_ID, *(f"agent {name}" for name in AGENTS)]
+
+
+def fingerprint(name: str) -> str:
+    """Compute a fingerprint now.
+
+    Examples
+    --------
+    >>> fingerprint("agent random")
+    '2304'
+    """
+    value = _of_agent(name.removeprefix("agent ")) if name.startswith("agent ") else _of_model(name)
+    return f"{value:.6g}"
+
+
+def equal(stored: str, now: str) -> bool:
+    """Whether two fingerprints are of the same numbers.
+
+    Examples
+    --------
+    >>> equal("-0.51234", "-0.51236"), equal("-0.51", "-0.52")
+    (True, False)
+    """
+    a, b = float(stored), float(now)
+    return bool(abs(a - b) <= TOLERANCE * max(1.0, abs(b)))
+
+
+def _of_model(name: str) -> float:
+    x, y = _rows()
+    fitted = fit_rows(TINY.limited(MODEL_BY_ID[name].settings), x[:60], y[:60], seed=0)
+    found = score(fitted, x[60:], y[60:])
+    return float(found["rmse"] if found["log_likelihood"] is None else found["log_likelihood"])
+
+
+def _of_agent(name: str) -> float:
+    bandit = environment("exploration").sample(seed=0, steps=DECISIONS)
+    [actions] = simulate(TINY.limited(agent(name, bandit.name)), [bandit], seeds=[0])
+    return float(bandit.regret(actions).sum())
+
+
+def _rows() -> tuple[Float[np.ndarray, "80 3"], Float[np.ndarray, " 80"]]:
+    """Made-up rows in standardised units: a bend, a slope, and noise."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 3)).astype(np.float32)
+    y = np.abs(x[:, 0]) + x[:, 1] + 0.3 * rng.normal(size=80)
+    return x, ((y - y.mean()) / y.std()).astype(np.float32)
+
+
+@cache
+def _known() -> "Known":
+    return Known(user_cache() / "fingerprints" / f"{_digest()}.json")
+
+
+class Known:
+    """Fingerprints of the present code, in a file of the user's cache."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, name: str) -> str:
+        """The fingerprint of a name, computed if it is not there."""
+        known = self._read()
+        if name not in known:
+            known = self._read() | {name: fingerprint(name)}
+            self._write(known)
+        return known[name]
+
+    def _read(self) -> dict[str, str]:
+        try:
+            return json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def _write(self, known: dict[str, str]) -> None:
+        temporary = self.path.with_suffix(f".{os.getpid()}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(known))
+            os.replace(temporary, self.path)
+        except OSError:
+            pass  # it is only a cache
+
+
+def _digest() -> str:
+    """A hash of the package's code, and of the versions of what it computes with."""
+    root = Path(vst.__file__).parent
+    digest = hashlib.sha256(json.dumps([_version(name) for name in PACKAGES]).encode())
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except ModuleNotFoundError:
+        return ""

@@ -1,0 +1,163 @@
+"""Models fitted to folds and scored: soft trees all folds in one program, peers one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, singledispatch
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from vst.arrays import Rows
+from vst.boosting import draw_noise_variance
+from vst.companion.experiments import datasets
+from vst.companion.peers import Fitted, NoDensityError
+from vst.companion.protocol import Prepared, prepare
+from vst.predictive import (
+    Draws,
+    PredictiveDistribution,
+    TreeDraws,
+    draw_parameters,
+    map_rows,
+    mean_functions,
+)
+from vst.soft_trees import FittedStack, SoftTrees, Streams, fit_many
+
+#: Posterior draws behind every score.
+DRAWS = 100
+
+#: The last steps, over which the ELBO's estimates are averaged.
+ELBO_STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTrees:
+    """A fitted VST or VSGBM, with the two functions of a peer."""
+
+    draws: Draws
+    elbo: float = float("nan")  #: at the end of training, in nats per row; of a VSGBM's last tree
+
+    def mean_draws(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "draws n"]:
+        """The mean function of each posterior draw."""
+        return map_rows(mean_functions, self.draws, x)
+
+    def log_prob(
+        self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """Predictive log density of each row's target."""
+        return PredictiveDistribution(self.draws, x).log_prob(y)
+
+
+@lru_cache(maxsize=2)
+def prepared(dataset: str, whiten: bool = False) -> Prepared:
+    """The paper's split of a data set; kept, since cells of one data set follow each other."""
+    return prepare(datasets.load(dataset), whiten=whiten)
+
+
+def prepared_for(setting: Any, dataset: str) -> Prepared:
+    """A data set as a model with these settings takes it."""
+    return prepared(dataset, bool(getattr(setting, "whiten", False)))
+
+
+@singledispatch
+def fit_folds(
+    setting: Any, data: Prepared, folds: Sequence[int], seeds: Sequence[int]
+) -> list[Fitted]:
+    """Fit a model to the training rows of some folds, with a seed each."""
+    rows = [data.folds.train.rows(fold) for fold in folds]
+    return [
+        fit_rows(setting, data.x_train[used], data.y_train[used], seed=seed)
+        for used, seed in zip(rows, seeds, strict=True)
+    ]
+
+
+@fit_folds.register
+def _(
+    setting: SoftTrees, data: Prepared, folds: Sequence[int], seeds: Sequence[int]
+) -> list[Fitted]:
+    stack = fit_stack([setting] * len(folds), data, folds, seeds)
+    return [fitted(stack, i) for i in range(len(folds))]
+
+
+@singledispatch
+def fit_rows(
+    setting: Any, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], *, seed: int
+) -> Fitted:
+    """Fit a model to standardised rows."""
+    return setting.fit(x, y, seed=seed)
+
+
+@fit_rows.register
+def _(
+    setting: SoftTrees, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], *, seed: int
+) -> Fitted:
+    streams = Streams.of_key(jax.random.key(seed), setting.members)
+    return fitted(fit_many([setting], [streams], x, y, Rows.all(len(x))), 0)
+
+
+def fit_stack(
+    settings: Sequence[SoftTrees], data: Prepared, folds: Sequence[int], seeds: Sequence[int]
+) -> FittedStack:
+    """Fit soft trees to folds, one setting and one seed for each, in one program."""
+    streams = [
+        Streams.of_key(cell_key(seed, fold), setting.members)
+        for setting, fold, seed in zip(settings, folds, seeds, strict=True)
+    ]
+    rows = Rows(data.folds.train.indices[list(folds)], data.folds.train.counts[list(folds)])
+    return fit_many(settings, streams, data.x_train, data.y_train, rows)
+
+
+def cell_key(seed: int, fold: int) -> jax.Array:
+    """The random key of a cell, which is its estimator's ``random_state``."""
+    return jax.random.fold_in(jax.random.key(seed), fold)
+
+
+def fitted(stack: FittedStack, i: int) -> FittedTrees:
+    """The model of fit ``i`` of a stack."""
+    last_tree = stack.elbo(i)[:, -1, -ELBO_STEPS:]
+    return FittedTrees(stack.draws(i, DRAWS), float(last_tree.mean()))
+
+
+def log_likelihood_by_trees(
+    stack: FittedStack, i: int, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " trees"]:
+    """Mean log-likelihood of the VSGBMs that the first tree, the first two, ... of fit ``i`` are.
+
+    Each tree is evaluated once, where scoring the ensembles one by one would evaluate it in all.
+    """
+    setting = stack.settings[i]
+    tree_key, noise_key = jax.random.split(stack.streams[i].drawing)
+    thetas = draw_parameters(tree_key, stack.posteriors(i), DRAWS)
+    inputs, residual = stack.training_rows(i)
+    mean, scores = np.zeros(()), []
+    for tree in range(setting.n_trees):
+        draws = TreeDraws(thetas[:, tree], np.float32(setting.beta), stack.shape)
+        residual = residual - map_rows(mean_functions, draws, inputs)
+        mean = mean + map_rows(mean_functions, draws, x)
+        variance = draw_noise_variance(
+            jax.random.fold_in(noise_key, tree),
+            np.sum(np.square(residual), axis=1),
+            len(inputs),
+            setting.prior_sigma_alpha,
+            setting.prior_sigma_beta,
+            setting.noise_update,
+        )
+        density = norm.logpdf(y, mean, np.sqrt(variance)[:, None])
+        scores.append(np.mean(logsumexp(density, axis=0) - np.log(DRAWS)))
+    return np.array(scores)
+
+
+def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """Mean test log-likelihood and RMSE, in standardised units."""
+    mean = model.mean_draws(x).mean(axis=0)
+    try:
+        log_likelihood = round(float(np.mean(model.log_prob(x, y))), 5)
+    except NoDensityError:
+        log_likelihood = None
+    return {
+        "log_likelihood": log_likelihood,
+        "rmse": round(float(np.sqrt(np.mean((mean - y) ** 2))), 5),
+    }

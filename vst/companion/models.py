@@ -1,0 +1,370 @@
+"""The registry of models: one row has everything the companion knows of one.
+
+A new model is a file in ``peers`` and a row here. Nothing else in the companion names a model to decide
+what to do with it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from vst.companion.peers import (
+    Interval,
+    Peer,
+    Ranges,
+    Whole,
+    bartz,
+    deep_ensemble,
+    ngboost,
+    sglb,
+    xbart,
+    xgboost,
+)
+from vst.errors import UserError
+from vst.soft_trees import SoftTrees
+
+#: Okabe and Ito's palette, which stays distinct for all common kinds of colour vision.
+BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY, GREY, BROWN, WINE = "#CC79A7", "#56B4E9", "#6E6E6E", "#8C6D1F", "#882255"
+
+#: The parts of the paper's tables. A model is compared with its own group and the deep ensemble.
+Group = Literal["deep ensemble", "one tree", "many trees"]
+GROUPS: tuple[Group, ...] = ("deep ensemble", "one tree", "many trees")
+
+#: The group that the paper sets against both others: it stands above them and in both comparisons.
+SHARED_GROUP: Group = "deep ensemble"
+
+Setting = SoftTrees | Peer
+
+
+class Family(NamedTuple):
+    """A method without its variant: what the bandits, the figures and the tuning ranges are printed by."""
+
+    label: str
+    colour: str  #: in every figure
+
+
+FAMILIES: dict[str, Family] = {
+    "random": Family("Random policy", GREY),
+    "deep-ensemble": Family("Deep ensemble", PURPLE),
+    "xbart": Family("XBART", ORANGE),
+    "sglb": Family("SGLB", GREEN),
+    "xgboost": Family("XGBoost", GREY),
+    "vst": Family("VST", BLUE),
+    "vsgbm": Family("VSGBM", VERMILLION),
+    "ngboost": Family("NGBoost", SKY),
+    "bart": Family("BART", BROWN),
+    "lints": Family("LinTS", WINE),
+}
+
+
+class Size(NamedTuple):
+    """Rows and features of a table, as models see it."""
+
+    n: int
+    d: int
+
+
+class Longer(NamedTuple):
+    """Training with more work, tried with the best settings after the last trial."""
+
+    steps: int  #: times those of before
+    members: int  #: times those of before
+    gain: float  #: what it has to gain on the validation rows, in nats per row
+
+
+#: Tables with fewer rows are small: models vary more from fold to fold there, and take less time.
+SMALL = 2_000
+
+#: Tables with at least so many rows are large.
+LARGE = 10_000
+
+#: Tables with at least so many rows for each feature are long.
+LONG = 500
+
+
+def no_change(setting: Any, size: Size) -> dict[str, Any]:
+    """A model that is the same for tables of all sizes."""
+    return {}
+
+
+def few_members(setting: Any) -> Any:
+    """The form of a model in a trial: with at most three members.
+
+    More than one, since a mixture averages over what its members overfit, and so wants, for example, a
+    lower KL weight than each of them alone.
+    """
+    return replace(setting, members=min(setting.members, 3))
+
+
+def half_steps(setting: SoftTrees) -> SoftTrees:
+    """The form of a soft tree in a trial: enough to tell good settings from bad ones."""
+    return replace(few_members(setting), steps=setting.steps // 2)
+
+
+def unchanged(setting: Any) -> Any:
+    """The form in a trial of a model that is as quick as a trial."""
+    return setting
+
+
+@dataclass(frozen=True)
+class Model:
+    """One row of the tables.
+
+    Attributes
+    ----------
+    id
+        The name in data files and on the command line.
+    label
+        The name in tables and figures; the paper's where it has one.
+    group
+        The part of the table that the row stands in.
+    family
+        The method without its variant, a name in `FAMILIES`, which also gives the colour.
+    settings
+        Hyperparameters before tuning. Those of the peers were chosen with the test scores of boston,
+        yacht, concrete and energy in view, so that scores of untuned peers on these sets are
+        optimistic: only tuned ones are results.
+    ranges
+        The paper's tuning ranges, by the names of the settings; none for a peer of today.
+    own_ranges
+        Where a tuner looks for what the paper does not name, or in place of the paper's ranges.
+    origin
+        ``"paper"``: printed there; ``"beyond"``: the paper's models with options of this package;
+        ``"today"``: a peer that the paper does not have.
+    has_density
+        Whether it predicts a distribution; if not, only its RMSE can be scored.
+    trials
+        Settings to try on each data set: more for more settings, fewer where one takes long.
+    by_size
+        Settings that depend on the size of the table, given the others.
+    in_trials
+        The form that a trial fits.
+    longer
+        Training with more work that is tried last.
+    longer_on
+        The tables on which that is tried, by their number of rows.
+    mark
+        In pictures that show several models of one colour.
+    """
+
+    id: str
+    label: str
+    group: Group
+    family: str
+    settings: Setting
+    ranges: Ranges
+    own_ranges: Ranges = MappingProxyType({})
+    origin: Literal["paper", "beyond", "today"] = "paper"
+    has_density: bool = True
+    trials: int = 16
+    by_size: Callable[[Any, Size], Mapping[str, Any]] = no_change
+    in_trials: Callable[[Any], Any] = unchanged
+    longer: tuple[Longer, ...] = ()
+    longer_on: range = range(0)
+    mark: str = "o"
+
+    @property
+    def in_paper(self) -> bool:
+        """Whether the paper prints scores of this model."""
+        return self.origin == "paper"
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether it is a VST or a VSGBM, many of which are fitted in one program."""
+        return isinstance(self.settings, SoftTrees)
+
+    @property
+    def colour(self) -> str:
+        """Its family's colour."""
+        return FAMILIES[self.family].colour
+
+    def all_ranges(self) -> Ranges:
+        """Where a tuner looks: the paper's ranges, and our own for the rest."""
+        return {**self.ranges, **self.own_ranges}
+
+    def setting(self, parameters: Mapping[str, Any]) -> Any:
+        """The model with these parameters, and the settings before tuning of the others."""
+        return replace(self.settings, **parameters)  # type: ignore[type-var]
+
+    def setting_for(self, size: Size, tuned: Mapping[str, Any]) -> Any:
+        """The model for a table of this size, with what was tuned on it."""
+        setting = self.setting(tuned)
+        return replace(setting, **{**self.by_size(setting, size), **tuned})
+
+
+def steps_for(size: Size) -> int:
+    """Gradient steps of a soft tree: 20,000, and three times as many on long tables.
+
+    The paper does not say how many it took. Long training pays on many rows, where the posterior is
+    narrow and the paper's learning rates, 0.001 at most, take long to get there; with many features
+    each step is slow.
+    """
+    return 60_000 if size.n >= LONG * size.d else 20_000
+
+
+def all_steps(setting: SoftTrees, size: Size) -> dict[str, Any]:
+    """A VST trains for all of its table's steps."""
+    return {"steps": steps_for(size)}
+
+
+def steps_of_a_tree(setting: SoftTrees, size: Size) -> dict[str, Any]:
+    """The trees of an ensemble share the work: a fifth for each."""
+    return {"steps": steps_for(size) // 5}
+
+
+def quick_steps(setting: SoftTrees, size: Size) -> dict[str, Any]:
+    """A sixth at depth 4 for each of four members, and twice that in half the time per step at 3."""
+    return {"steps": int(2.0 ** (4 - setting.depth) / 6 * steps_for(size))}
+
+
+def bart_by_size(setting: Any, size: Size) -> Mapping[str, Any]:
+    """Fewer sweeps on a large table."""
+    return bartz.LARGE if size.n >= LARGE else {}
+
+
+#: The paper's tuning ranges.
+VST_RANGES: Ranges = {
+    "learning_rate": Interval(1e-4, 1e-3, log=True),
+    "prior_scale": Interval(0.01, 2.5, log=True),
+    "depth": Whole(1, 5),
+    "beta": Interval(1.0, 50.0, log=True),
+}
+VSGBM_RANGES: Ranges = {
+    **VST_RANGES,
+    "n_trees": Whole(1, 10),
+    "prior_sigma_alpha": Interval(2.5, 5.0),
+    "prior_sigma_beta": Interval(0.1, 5.0, log=True),
+}
+
+#: Beyond the paper: the KL weight is tuned too, and whether to whiten.
+PLUS_RANGES: Ranges = {"kl_weight": Interval(0.01, 1.0, log=True), "whiten": Whole(0, 1)}
+
+#: With the paper's learning rates the tuner of a VST+ ended at their upper edge on most data sets.
+FASTER_RANGES: Ranges = {"learning_rate": Interval(1e-4, 5e-3, log=True), **PLUS_RANGES}
+
+#: A VST+ in about the time of a VST: few members, trees of moderate depth, and few but large steps.
+QUICK_RANGES: Ranges = {
+    **PLUS_RANGES,
+    "learning_rate": Interval(1e-3, 1e-2, log=True),
+    "depth": Whole(3, 4),
+}
+
+SMALL_TABLES, OTHER_TABLES, ALL_TABLES = range(SMALL), range(SMALL, 2**63), range(2**63)
+
+#: The paper's models are tried with four times the steps where that does not cost them their speed:
+#: on tables that are not small.
+PAPER_LONGER: dict[str, Any] = {"longer": (Longer(4, 1, 0.05),), "longer_on": OTHER_TABLES}
+SOFT: dict[str, Any] = {"in_trials": half_steps}
+DOUBLED = (Longer(2, 1, 0.03), Longer(1, 2, 0.03), Longer(2, 2, 0.06))
+
+#: Every row, group by group in the paper's order; rows that it does not have end each group.
+MODELS: tuple[Model, ...] = (
+    Model(
+        "deep-ensemble", "Deep ensemble", "deep ensemble", "deep-ensemble",
+        deep_ensemble.DeepEnsemble(), deep_ensemble.RANGES, deep_ensemble.OWN_RANGES,
+        trials=8, in_trials=few_members, mark="D",
+    ),
+    Model(
+        "xbart-1", "XBART (1 tree)", "one tree", "xbart",
+        xbart.ONE_TREE, xbart.ONE_TREE_RANGES, xbart.OWN_RANGES,
+    ),
+    Model(
+        "sglb-1", "SGLB (1 tree)", "one tree", "sglb",
+        sglb.ONE_TREE, sglb.ONE_TREE_RANGES, sglb.ONE_TREE_OWN_RANGES,
+        trials=12, in_trials=few_members,
+    ),
+    Model(
+        "xgboost-1", "XGBoost (1 tree)", "one tree", "xgboost",
+        xgboost.ONE_TREE, xgboost.ONE_TREE_RANGES, has_density=False, trials=12,
+    ),
+    Model(
+        "vst-const", "VST (const.)", "one tree", "vst",
+        SoftTrees(leaves="constant"), VST_RANGES, by_size=all_steps, mark="X",
+        **SOFT, **PAPER_LONGER,
+    ),
+    Model(
+        "vst-linear", "VST (linear)", "one tree", "vst",
+        SoftTrees(), VST_RANGES, by_size=all_steps, **SOFT, **PAPER_LONGER,
+    ),
+    Model(
+        "vst-quick", "VST+ (quick)", "one tree", "vst",
+        SoftTrees(learning_rate=3e-3, kl_weight=0.1, members=4), VST_RANGES, QUICK_RANGES,
+        origin="beyond", trials=48, by_size=quick_steps, longer=DOUBLED, longer_on=ALL_TABLES,
+        mark=">",
+    ),
+    Model(
+        "vst-plus", "VST+", "one tree", "vst",
+        SoftTrees(kl_weight=0.1, members=10), VST_RANGES, FASTER_RANGES,
+        origin="beyond", trials=32, by_size=all_steps,
+        longer=(Longer(4, 1, 0.0),), longer_on=SMALL_TABLES, mark="*", **SOFT,
+    ),
+    Model(
+        "xbart", "XBART", "many trees", "xbart",
+        xbart.XBART(), xbart.RANGES, xbart.OWN_RANGES, mark="s",
+    ),
+    Model(
+        "sglb", "SGLB", "many trees", "sglb",
+        sglb.SGLB(), sglb.RANGES, sglb.OWN_RANGES, in_trials=few_members, mark="s",
+    ),
+    Model(
+        "xgboost", "XGBoost", "many trees", "xgboost",
+        xgboost.XGBoost(), xgboost.RANGES, has_density=False, mark="s",
+    ),
+    Model(
+        "vsgbm-const", "VSGBM (const.)", "many trees", "vsgbm",
+        SoftTrees(leaves="constant", n_trees=10), VSGBM_RANGES,
+        trials=8, by_size=steps_of_a_tree, mark="P", **SOFT, **PAPER_LONGER,
+    ),
+    Model(
+        "vsgbm-linear", "VSGBM (linear)", "many trees", "vsgbm",
+        SoftTrees(n_trees=10), VSGBM_RANGES,
+        trials=8, by_size=steps_of_a_tree, mark="s", **SOFT, **PAPER_LONGER,
+    ),
+    Model(
+        "vsgbm-plus", "VSGBM+", "many trees", "vsgbm",
+        SoftTrees(n_trees=10, kl_weight=0.1, members=10), VSGBM_RANGES, PLUS_RANGES,
+        origin="beyond", trials=8, by_size=steps_of_a_tree, mark="h", **SOFT,
+    ),
+    Model(
+        "ngboost", "NGBoost", "many trees", "ngboost",
+        ngboost.NGBoost(), {}, ngboost.OWN_RANGES, origin="today", mark="s",
+    ),
+    Model(
+        "bartz", "BART (bartz)", "many trees", "bart",
+        bartz.BART(), {}, bartz.OWN_RANGES, origin="today",
+        trials=0, by_size=bart_by_size, mark="s",  # it keeps the defaults of its literature
+    ),
+)  # fmt: skip
+
+MODEL_BY_ID: dict[str, Model] = {model.id: model for model in MODELS}
+
+#: All names, in the order of the tables.
+NAMES: tuple[str, ...] = tuple(MODEL_BY_ID)
+
+
+def label(identifier: str) -> str:
+    """Name of a model, or of a family, as tables and figures show it.
+
+    >>> label("vsgbm-const"), label("vst")
+    ('VSGBM (const.)', 'VST')
+    """
+    if identifier in MODEL_BY_ID:
+        return MODEL_BY_ID[identifier].label
+    if identifier in FAMILIES:
+        return FAMILIES[identifier].label
+    names = list(dict.fromkeys([*MODEL_BY_ID, *FAMILIES]))
+    raise UserError(f"there is no model {identifier!r}: the names are {', '.join(names)}")
+
+
+def parameters(setting: Setting) -> dict[str, Any]:
+    """All hyperparameters of a model, by name."""
+    return asdict(setting)  # type: ignore[arg-type]
+
+
+def check_names(kind: str, given: list[str], valid: tuple[str, ...]) -> None:
+    """Refuse names that do not exist, listing those that do."""
+    unknown = [name for name in given if name not in valid]
+    if unknown:
+        raise UserError(f"no {kind} is called {', '.join(unknown)}; there are: {', '.join(valid)}")
