@@ -264,7 +264,7 @@ def test_a_file_with_a_foreign_header_is_named_and_neither_used_nor_changed(stor
     assert keys == []
     assert damage.startswith("- yacht.csv line 1 is a foreign header: expected")
     assert "None of its rows are used" in damage
-    for attempt in (lambda: store.append("yacht", [{"key": "a"}]),):
+    for attempt in (lambda: store.append("yacht", [{"key": "a"}]), store.require_writable):
         with pytest.raises(
             UserError, match=r"yacht\.csv.* expected .* found .* Move the file away"
         ):
@@ -286,7 +286,7 @@ def test_a_file_with_earlier_columns_is_read_and_must_be_migrated_before_a_write
     assert keys == ["007"]
     assert damages[0].startswith(f"- yacht.csv line 1 {problem}: expected")
     assert damages[1] == "- yacht.csv line 3 is cut off, as by a kill: remove it"
-    for attempt in (lambda: store.append("yacht", rows("b")),):
+    for attempt in (lambda: store.append("yacht", rows("b")), store.require_writable):
         with pytest.raises(UserError, match=f"{problem}.* To migrate the file"):
             attempt()
     assert yacht.read_bytes() == content
@@ -378,7 +378,49 @@ def test_a_file_system_without_locks_can_be_read_and_is_not_written_to(store, ya
     monkeypatch.setattr(fcntl, "flock", fail(errno.ENOLCK))
     assert store.load()["key"].tolist() == ["a"]
     with pytest.raises(UserError, match="No locks available"):
-        store.append("yacht", rows("b"))
+        store.require_writable()
+
+
+def test_a_place_that_can_be_written_to_is_left_as_it_was(tmp_path):
+    store = Store(tmp_path / "a" / "b", COLUMNS)
+    store.require_writable()
+    store.require_writable(["yacht"])
+    assert os.listdir(store.directory) == []
+    store.append("yacht", rows("a"))
+    whole = (store.directory / "yacht.csv").read_bytes()
+    store.require_writable()
+    assert (store.directory / "yacht.csv").read_bytes() == whole
+
+
+def test_a_place_that_cannot_be_written_to_is_found_beforehand(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/results")):
+        with pytest.raises(UserError, match=f"cannot be written to {place}: .* another directory"):
+            Store(place, COLUMNS).require_writable()
+    with pytest.raises(UserError, match="a file is in the way"):
+        Store(tmp_path / "file", COLUMNS).require_writable()
+    for number in (errno.EROFS, errno.EACCES):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", fail(number))
+            with pytest.raises(UserError, match=os.strerror(number)):
+                Store(tmp_path, COLUMNS).require_writable()
+
+
+@pytest.mark.parametrize("function", ["write", "fsync"])
+def test_a_full_disk_is_found_beforehand(store, tmp_path, monkeypatch, function):
+    monkeypatch.setattr(os, function, fail(errno.ENOSPC))
+    with pytest.raises(UserError, match="No space left"):
+        store.require_writable()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_cannot_be_appended_to_is_found_beforehand(store, yacht):
+    yacht.mkdir()
+    with pytest.raises(UserError, match=r"yacht\.csv: Is a directory"):
+        store.require_writable()
+    store.require_writable(["boston"])
+    with pytest.raises(UserError, match=r"yacht\.csv cannot be read: Is a directory"):
+        store.load()
 
 
 def test_published_results_are_whole():

@@ -10,6 +10,7 @@ import csv
 import io
 import os
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ import pandas as pd
 
 from vst.errors import UserError
 
+PROBE_BYTES = 2**16
 SHOWN = 5  # damaged lines that a warning lists
 
 
@@ -76,6 +78,24 @@ class Store:
             warnings.warn("\n- ".join([message, *shown]), DamagedResultsWarning, stacklevel=2)
         rows = pd.concat(frames or [_frame(self.columns, [])]).reindex(columns=list(self.columns))
         return rows.drop_duplicates(list(self.unique), keep="last").reset_index(drop=True)
+
+    def require_writable(self, names: Iterable[str] | None = None) -> None:
+        """Raise a ``UserError`` if rows cannot be appended to all files, or those of some data sets."""
+        path = self.directory
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path, buffering=0) as probe:
+                # Random bytes: some file systems keep zeros without taking up space.
+                _write(probe, 0, os.urandom(PROBE_BYTES))
+            for name in self._names() if names is None else names:
+                path = self._path(name)
+                with suppress(FileNotFoundError), _locked(path, "r+b") as file:
+                    _appendable_length(file, path, self.columns)
+        except OSError as error:
+            raise UserError(
+                f"results cannot be written to {path}: {_reason(error)}. Solve this or choose "
+                "another directory."
+            ) from error
 
     def _path(self, name: str) -> Path:
         return self.directory / f"{name}.csv"
