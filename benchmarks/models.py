@@ -34,7 +34,7 @@ from vst.companion.experiments import datasets
 from vst.companion.experiments.regression import prepared, setting_for
 from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
 from vst.companion.experiments.tuning import default_trials, is_soft, tuned_settings
-from vst.companion.paper import label
+from vst.companion.models import label
 from vst.companion.peers import Fitted, NoDensityError, Peer
 from vst.companion.protocol import Prepared
 from vst.inference import CHUNK

@@ -5,7 +5,7 @@ import pytest
 from vst.companion.experiments import datasets
 from vst.companion.experiments.obtain import paper_datasets, regression_results
 from vst.companion.experiments.profiles import profile
-from vst.companion.paper import MODELS
+from vst.companion.models import MODELS
 from vst.errors import UserError
 
 

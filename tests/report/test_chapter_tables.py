@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from vst.companion.experiments.obtain import Obtained
-from vst.companion.paper import MODELS, printed
+from vst.companion.models import MODELS
+from vst.companion.paper import printed
 from vst.companion.report import rank, regression
 from vst.companion.report.dots import dots
 from vst.companion.report.hover import hoverable

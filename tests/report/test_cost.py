@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from vst.companion.paper import MODELS
+from vst.companion.models import MODELS
 from vst.companion.report import cost
 from vst.errors import UserError
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from vst.companion.paper import label
+from vst.companion.models import label
 from vst.companion.report import speed
 
 

@@ -39,7 +39,7 @@ Setting = SoftTrees | Peer
 
 
 class Family(NamedTuple):
-    """A method without its variant: what the bandits, the figures and the tuning ranges are printed by."""
+    """A method without its variant, by which bandits, figures and tuning ranges are printed."""
 
     label: str
     colour: str  #: in every figure

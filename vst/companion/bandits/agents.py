@@ -16,7 +16,6 @@ from vst.companion.peers.deep_ensemble import DeepEnsemble
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART
 from vst.errors import UserError
-from vst.soft_trees import SoftTrees
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ Agent = RandomPolicy | Oracle | ThompsonVST | Refitted | LinTS
 #: Pulls of each arm, in turn, before any agent's first decision.
 INITIAL_PULLS = 20
 
-_TREE = SoftTrees(depth=2, learning_rate=1e-2, steps=1000, batch_size=64)
+_TREE = replace(thompson.TREE, batch_size=64)
 _XBART = XBART(n_learners=20, draws=10, cutpoints=30)
 _SGLB = SGLB(n_learners=100, members=3)
 #: The batch is no larger than the initial pulls, so that one compiled program serves from the start.

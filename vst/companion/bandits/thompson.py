@@ -38,6 +38,10 @@ from vst.tree import SoftTree
 UPDATES_PER_CALL = 20
 
 
+#: The tree of an arm unless another is given.
+TREE = SoftTrees(depth=2, learning_rate=1e-2, steps=1000)
+
+
 @dataclass(frozen=True)
 class ThompsonVST:
     """Settings of the agent.
@@ -56,7 +60,7 @@ class ThompsonVST:
 
     together: ClassVar[bool] = True  #: all seeds run in one program
 
-    tree: SoftTrees = SoftTrees(depth=2, learning_rate=1e-2, steps=1000)
+    tree: SoftTrees = TREE
     initial_pulls: int = 10
     update_every: int = 50
     steps_per_update: int = 100

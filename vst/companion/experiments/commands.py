@@ -1,141 +1,121 @@
-"""``vst run`` and ``vst tune``: compute an experiment's results, and tune its models."""
+"""``vst run``, ``vst tune`` and ``vst results``: compute, tune, and see which code results belong to."""
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-# Imported where they are used: the rest of the command line should not wait for them.
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from vst.companion.experiments.regression import Stack
-    from vst.companion.experiments.store import Store
+from vst.companion.experiments import EXPERIMENTS, Experiment, datasets, obtain, runner
+from vst.companion.experiments import results as stored
+from vst.companion.experiments.experiment import Option, require_publishable, summary
+from vst.companion.experiments.profiles import PROFILES
+from vst.companion.experiments.regression import chosen_models
+from vst.companion.experiments.store import Store
+from vst.companion.experiments.trials import COLUMNS, own_trials, published_trials, tuned_table
+from vst.companion.experiments.tuning import Tuning
+from vst.companion.models import MODEL_BY_ID
+from vst.errors import UserError
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add ``vst run`` and ``vst tune`` to the command line."""
+    """Add the three commands to the command line."""
     run = commands.add_parser("run", help="compute an experiment's results")
     experiments = run.add_subparsers(title="experiments", required=True, metavar="EXPERIMENT")
-    _add_regression(experiments, "regression", "log-likelihood and error of every model")
-    _add_regression(experiments, "ood", "detection of out-of-distribution rows, by the same fits")
-    _add_rank(experiments)
-    _add_beyond(experiments)
-    _add_pictures(experiments)
-    _add_bandits(experiments)
-    tune = commands.add_parser(
-        "tune", help="tune models on validation rows, resuming earlier trials"
+    for experiment in EXPERIMENTS.values():
+        _add_experiment(experiments, experiment)
+    _add_tune(commands)
+    _add_results(commands)
+
+
+def _add_experiment(experiments: argparse._SubParsersAction, experiment: Experiment) -> None:
+    parser = experiments.add_parser(
+        experiment.name, help=experiment.description, description=experiment.description
     )
-    tune.add_argument(
-        "--trials",
-        type=_positive,
-        help="trials per model and data set (default: by the model's cost)",
-    )
-    _choose_models(tune)
-    _common(
-        tune, "directory of the trials (default: the published ones; _build for a file of your own)"
-    )
-    tune.set_defaults(run=_tune)
-
-
-def _add_regression(
-    experiments: argparse._SubParsersAction, experiment: str, description: str
-) -> None:
-    parser = experiments.add_parser(experiment, help=description, description=description)
-    parser.add_argument("--untuned", action="store_true", help="use every model's default settings")
-    _choose_models(parser)
-    _choose_amount(parser)
-    parser.set_defaults(run=_run_regression, experiment=experiment)
-
-
-def _add_rank(experiments: argparse._SubParsersAction) -> None:
-    description = "scores of soft trees against the rank of their posterior"
-    parser = experiments.add_parser("rank", help=description, description=description)
+    for option in experiment.options:
+        _add_option(parser, option)
+    if any(option.name == "datasets" for option in experiment.options):
+        _add_table(parser)
     parser.add_argument(
-        "--leaves", type=_names, help="constant, linear or both (default), comma-separated"
-    )
-    parser.add_argument("--ranks", type=_numbers, help="comma-separated (default: 0 up to full)")
-    _choose_amount(parser)
-    parser.set_defaults(run=_run_rank)
-
-
-def _add_beyond(experiments: argparse._SubParsersAction) -> None:
-    description = "what whitening, a lighter KL term and a mixture of posteriors each change"
-    parser = experiments.add_parser("beyond", help=description, description=description)
-    _choose_amount(parser)
-    parser.set_defaults(run=_run_beyond)
-
-
-def _add_pictures(experiments: argparse._SubParsersAction) -> None:
-    description = "what the paper says of its pictures of uncertainty, decided by rules"
-    parser = experiments.add_parser("pictures", help=description, description=description)
-    parser.add_argument(
-        "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
+        "--profile", default="quick", help=f"how much: {', '.join(PROFILES)} (default quick)"
     )
     parser.add_argument(
-        "--workers", type=_count, help="processes (default: one per core; 0: none but this one)"
+        "--stale", action="store_true", help="compute again what older code computed"
     )
-    parser.set_defaults(run=_run_pictures)
-
-
-def _add_bandits(experiments: argparse._SubParsersAction) -> None:
-    description = "regret of every agent on every bandit"
-    parser = experiments.add_parser("bandits", help=description, description=description)
-    parser.add_argument("--bandits", type=_names, help="comma-separated (default: the profile's)")
-    parser.add_argument("--agents", type=_names, help="comma-separated (default: all)")
     parser.add_argument(
-        "--seeds", type=_positive, help="runs of each agent (default: the profile's)"
+        "--publish", action="store_true", help="write into the published results, data/results"
     )
-    _choose_profile(parser)
-    _choose_scheduler(parser)
-    _choose_place(parser, "directory of the results (default: the profile's own)")
-    parser.set_defaults(run=_run_bandits)
-
-
-def _choose_models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--models", type=_names, help="comma-separated (default: all)")
-
-
-def _choose_profile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--profile", default="quick", help="how much to compute: smoke, quick (default) or paper"
-    )
-
-
-def _choose_amount(parser: argparse.ArgumentParser) -> None:
-    _choose_profile(parser)
-    _choose_scheduler(parser)
-    parser.add_argument(
-        "--folds", type=_positive, help="the first folds of each data set (default: the profile's)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the fits (default 0)")
-    _common(parser, "directory of the results (default: the profile's own)")
-
-
-def _common(parser: argparse.ArgumentParser, out_help: str) -> None:
-    parser.add_argument(
-        "--datasets",
-        type=_names,
-        help="comma-separated; a file of your own as file.csv:target (default: all that are here)",
-    )
-    _choose_place(parser, out_help)
-
-
-def _choose_place(parser: argparse.ArgumentParser, out_help: str) -> None:
-    parser.add_argument(
-        "--workers", type=_count, help="processes (default: one per core; 0: none but this one)"
-    )
-    parser.add_argument("--out", type=Path, help=out_help)
-
-
-def _choose_scheduler(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, help="directory of the results (default: in _build)")
+    _add_workers(parser)
     parser.add_argument(
         "--scheduler",
         default="",
         metavar="ADDRESS",
         help="compute on the workers of a Dask scheduler, such as tcp://10.0.0.1:8786",
     )
+    parser.set_defaults(run=_run, experiment=experiment)
+
+
+def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
+    flag = f"--{option.name.replace('_', '-')}"
+    if option.kind == "flag":
+        parser.add_argument(flag, action="store_true", help=option.help)
+        return
+    listed = {"names": "; comma-separated", "numbers": "; comma-separated"}.get(option.kind, "")
+    parser.add_argument(flag, type=KINDS[option.kind], help=option.help + listed)
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--table", default="", help="a CSV or Parquet file of your own")
+    parser.add_argument("--target", default="", help="the column of that file to predict")
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workers", type=_count, help="processes (default: one per core); 0 runs in this process"
+    )
+
+
+def _add_tune(commands: argparse._SubParsersAction) -> None:
+    tune = commands.add_parser(
+        "tune", help="tune models on validation rows, resuming earlier trials"
+    )
+    _add_option(tune, Option("datasets", "names", "data sets (default: all that are here)"))
+    _add_table(tune)
+    _add_option(tune, Option("models", "names", "models (default: all)"))
+    tune.add_argument(
+        "--trials",
+        type=_positive,
+        help="trials per model and data set (default: by the model's cost)",
+    )
+    tune.add_argument(
+        "--publish", action="store_true", help="go on with the published trials, data/tuning"
+    )
+    tune.add_argument("--out", type=Path, help="directory of the trials (default: in _build)")
+    _add_workers(tune)
+    tune.set_defaults(run=_tune)
+
+
+def _add_results(commands: argparse._SubParsersAction) -> None:
+    results = commands.add_parser("results", help="which code the published results belong to")
+    actions = results.add_subparsers(title="actions", required=True, metavar="ACTION")
+    status = actions.add_parser(
+        "status",
+        help="list results that today's code would not compute",
+        description="Compute every model's fingerprint and list the published results that carry "
+        "another one. The exit code is 1 if there are some.",
+    )
+    status.add_argument("--all", action="store_true", help="list the others as well")
+    status.set_defaults(run=_status)
+    verify = actions.add_parser(
+        "verify",
+        help="compute a few published results again and compare",
+        description="Compute published results again, the quickest first, and compare the scores. "
+        "The exit code is 1 if one differs by more than other seeds do.",
+    )
+    verify.add_argument("--experiment", default="regression", help="default: regression")
+    verify.add_argument("--cells", type=_positive, default=5, help="how many (default 5)")
+    verify.set_defaults(run=_verify)
 
 
 def _names(text: str) -> list[str]:
@@ -144,7 +124,7 @@ def _names(text: str) -> list[str]:
 
 def _count(text: str, least: int = 0) -> int:
     if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is no whole number of at least {least}")
+        raise argparse.ArgumentTypeError(f"{text} must be an integer >= {least}")
     return int(text)
 
 
@@ -155,147 +135,108 @@ def _positive(text: str) -> int:
 def _numbers(text: str) -> list[int]:
     names = _names(text)
     if not all(name.isdecimal() for name in names):
-        raise argparse.ArgumentTypeError(f"{text} is no list of whole numbers, such as 0,1,5")
+        raise argparse.ArgumentTypeError(f"{text} must be a list of integers, such as 0,1,5")
     return [int(name) for name in names]
 
 
-def _run_regression(options: argparse.Namespace) -> int:
-    from vst.companion.experiments import regression, tuning
-    from vst.companion.experiments.profiles import profile
-    from vst.companion.experiments.store import Store
-
-    chosen = profile(options.profile)
-    names, on = _chosen_models(options), _chosen_datasets(options, chosen.datasets)
-    tuned = {} if options.untuned else tuning.tuned_settings()
-    # One fit is scored in every way: both experiments are columns of the same results.
-    store = Store(options.out or chosen.results(regression.EXPERIMENT, on), regression.COLUMNS)
-    jobs = regression.stacks(chosen, on, names, tuned, folds=options.folds, seed=options.seed)
-    results = _compute(jobs, store, options)
-    scores = {"regression": ["log_likelihood", "rmse"], "ood": ["auroc", "auroc_node"]}
-    print(regression.summary(results, scores[options.experiment]).to_string(index=False))
-    print("\nWhere the time went, in seconds:")
-    print(results.groupby("model")["seconds"].sum().sort_values(ascending=False).to_string())
-    return 0
+def _positive_real(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} must be a positive number")
+    return value
 
 
-def _run_rank(options: argparse.Namespace) -> int:
-    from vst.companion.experiments import rank, regression, tuning
-    from vst.companion.experiments.profiles import profile
-    from vst.companion.experiments.store import Store
-
-    chosen = profile(options.profile)
-    on = _chosen_datasets(options, chosen.datasets)
-    store = Store(options.out or chosen.results(rank.EXPERIMENT, on), rank.COLUMNS)
-    jobs = rank.stacks(
-        chosen,
-        on,
-        options.leaves or list(rank.LEAVES),
-        tuning.tuned_settings(),
-        ranks=options.ranks or (),
-        folds=options.folds,
-        seed=options.seed,
-    )
-    results = _compute(jobs, store, options)
-    scores = ["auroc", "log_likelihood", "elbo"]
-    print(
-        regression.summary(results, scores, by=["model", "dataset", "rank"]).to_string(index=False)
-    )
-    return 0
+#: How the text of an option of each kind is read.
+KINDS: dict[str, Callable[[str], Any]] = {
+    "names": _names,
+    "numbers": _numbers,
+    "count": _positive,
+    "number": int,
+    "real": _positive_real,
+}
 
 
-def _run_bandits(options: argparse.Namespace) -> int:
-    from vst.companion.experiments import bandits
+def _chosen(options: argparse.Namespace, experiment: Experiment) -> dict[str, Any]:
+    """The experiment's options that were given."""
+    given = {option.name: getattr(options, option.name) for option in experiment.options}
+    chosen = {name: value for name, value in given.items() if value}
+    own = _own_table(options) if hasattr(options, "table") else []
+    return chosen | ({"datasets": [*chosen.get("datasets", []), *own]} if own else {})
 
-    loaded = bandits.results(
+
+def _own_table(options: argparse.Namespace) -> list[str]:
+    if bool(options.table) != bool(options.target):
+        raise UserError("--table and --target belong together: the file, and its column to predict")
+    return [f"{options.table}:{options.target}"] if options.table else []
+
+
+def _run(options: argparse.Namespace) -> int:
+    experiment, chosen = options.experiment, _chosen(options, options.experiment)
+    obtained = obtain(
+        experiment,
         options.profile,
-        options.bandits or (),
-        options.agents or (),
-        seeds=options.seeds,
-        directory=options.out,
+        compute=True,
+        again=stored.stale_keys(experiment.name, options.profile) if options.stale else (),
+        publish=options.publish,
+        out=options.out,
         workers=options.workers,
         scheduler=options.scheduler,
-        compute=True,
         announce=print,
+        **chosen,
     )
-    print(bandits.summary(loaded.runs).round(3).to_string(index=False))
+    results = obtained.results
+    print(summary(experiment, results).round(4).to_string(index=False))
+    print("\nWhere the time went, in seconds:")
+    print(results.groupby("model")["seconds"].sum().sort_values(ascending=False).to_string())
+    for name in obtained.absent:
+        print(f"{name} is not on this machine, so that its results were left out")
     return 0
-
-
-def _run_beyond(options: argparse.Namespace) -> int:
-    from vst.companion.experiments import beyond, regression
-    from vst.companion.experiments.profiles import profile
-    from vst.companion.experiments.store import Store
-
-    chosen = profile(options.profile)
-    on = _chosen_datasets(options, chosen.datasets)
-    store = Store(options.out or chosen.results(beyond.EXPERIMENT, on), beyond.COLUMNS)
-    jobs = beyond.stacks(chosen, on, folds=options.folds, seed=options.seed)
-    results = _compute(jobs, store, options)
-    scores = ["log_likelihood", "rmse", "auroc"]
-    print(regression.summary(results, scores, by=["dataset", "variant"]).to_string(index=False))
-    return 0
-
-
-def _run_pictures(options: argparse.Namespace) -> int:
-    from vst.companion.experiments import picture_runs
-    from vst.companion.experiments.profiles import profile
-
-    found = picture_runs.obtain(profile(options.profile), compute=True, workers=options.workers)
-    print(found[["picture", "verdict", "says", "measured"]].to_string(index=False))
-    return 0
-
-
-def _compute(
-    jobs: "Sequence[Stack]", store: "Store", options: argparse.Namespace
-) -> "pd.DataFrame":
-    """Compute what the store does not have of some jobs, and return all their rows."""
-    from vst.companion.experiments import regression, runner
-
-    left = regression.missing(jobs, store)
-    total, todo = (sum(job.size for job in some) for some in (jobs, left))
-    print(f"{total} cells, {total - todo} in {store.directory}, {todo} to compute")
-    runner.run(left, store, workers=options.workers, scheduler=options.scheduler)
-    return regression.results_of(jobs, store)
 
 
 def _tune(options: argparse.Namespace) -> int:
-    from vst.companion.experiments import datasets, runner, tuning
-    from vst.companion.experiments.store import Store
-
-    names, on = _chosen_models(options), _chosen_datasets(options)
+    names = chosen_models(options.models or [])
+    on = [*(options.datasets or []), *_own_table(options)]
+    on = on or [name for name in datasets.REGRESSION if datasets.is_here(name)]
+    datasets.check(on)
+    if options.publish:
+        require_publishable("paper", on)
+    place = options.out or (published_trials() if options.publish else own_trials())
+    Store(place, COLUMNS).require_writable()
 
     def trials(name: str) -> int:
-        return tuning.default_trials(name) if options.trials is None else options.trials
+        return MODEL_BY_ID[name].trials if options.trials is None else options.trials
 
-    jobs = [
-        tuning.Tuning(dataset, name, trials(name), options.out or tuning.trials_of(dataset))
-        for dataset in on
-        for name in names
-    ]
+    jobs = [Tuning(dataset, name, trials(name), place) for dataset in on for name in names]
     start = time.perf_counter()
     # The trials write themselves down, and leave no rows to keep.
-    runner.run(jobs, Store(jobs[0].directory, tuning.COLUMNS), workers=options.workers)
-    best = tuning.tuned_table(options.out)
+    runner.run(jobs, Store(place, COLUMNS), workers=options.workers)
+    best = tuned_table([place])
     shown = best[best["dataset"].isin(map(datasets.file, on)) & best["model"].isin(names)]
     columns = ["dataset", "model", "objective", "trials", "total_seconds", "parameters"]
     print(shown[columns].to_string(index=False))
-    print(f"{time.perf_counter() - start:.0f} s")
+    print(f"{time.perf_counter() - start:.0f} s; the trials are in {place}")
     return 0
 
 
-def _chosen_models(options: argparse.Namespace) -> list[str]:
-    """Models to work on; wrong names are refused before anything is computed."""
-    from vst.companion.experiments import models
+def _status(options: argparse.Namespace) -> int:
+    found = stored.status()
+    stale = found[found["state"] == "stale"]
+    shown = found if options.all else stale
+    if len(shown):
+        print(shown.to_string(index=False))
+    counts = found.groupby("state")["rows"].sum()
+    print(", ".join(f"{counts.get(state, 0)} rows {state}" for state in stored.STATES))
+    return 1 if len(stale) else 0
 
-    names = options.models or list(models.NAMES)
-    models.check_names("model", names, models.NAMES)
-    return names
 
-
-def _chosen_datasets(options: argparse.Namespace, default: tuple[str, ...] = ()) -> list[str]:
-    """Data sets to work on; wrong names are refused before anything is computed."""
-    from vst.companion.experiments import datasets
-
-    chosen = options.datasets or list(default) or datasets.here()
-    datasets.check(chosen)
-    return chosen
+def _verify(options: argparse.Namespace) -> int:
+    if options.experiment not in EXPERIMENTS:
+        raise UserError(
+            f"no experiment is called {options.experiment}; there are: {', '.join(EXPERIMENTS)}"
+        )
+    found = stored.verify(EXPERIMENTS[options.experiment], options.cells)
+    print(found.to_string(index=False))
+    return 0 if found["same"].all() else 1

@@ -73,8 +73,11 @@ def as_file(name: str) -> tuple[str, str]:
     >>> as_file("homes.csv:price"), as_file("boston")
     (('homes.csv', 'price'), ('', ''))
     """
-    path, _, target = name.rpartition(":")
-    return (path, target) if path else ("", "")
+    parts = name.split(":")
+    splits = [(":".join(parts[:i]), ":".join(parts[i:])) for i in range(1, len(parts))]
+    # Colons may belong to the path or to the column: the longest path that exists decides.
+    existing = [split for split in splits if Path(split[0]).expanduser().is_file()]
+    return (existing or splits or [("", "")])[-1]
 
 
 def is_file(name: str) -> bool:

@@ -223,7 +223,7 @@ def obtain(
     if compute:
         store = stores[0] if publish and not out else stores[-1]
         if publish:
-            require_publishable(profile, jobs)
+            require_publishable(profile, [job.needs for job in jobs])
         _compute(jobs, stores, store, set(again), workers, scheduler, announce)
     return _gather(jobs, stores)
 
@@ -310,7 +310,7 @@ def means(
     scores: Sequence[str] = ("log_likelihood", "rmse"),
     by: Sequence[str] = ("model", "dataset"),
 ) -> pd.DataFrame:
-    """Mean and standard deviation over folds or seeds of some scores, by default of each model and set."""
+    """Mean and standard deviation of some scores over folds or seeds."""
     columns: dict[str, tuple[str, str]] = {}
     for score in scores:
         columns |= {score: (score, "mean"), f"{score}_error": (score, "std")}

@@ -6,6 +6,7 @@ from functools import lru_cache, singledispatch
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
@@ -134,7 +135,7 @@ def log_likelihood_by_trees(
     inputs, residual = stack.training_rows(i)
     mean, scores = np.zeros(()), []
     for tree in range(setting.n_trees):
-        draws = TreeDraws(thetas[:, tree], np.float32(setting.beta), stack.shape)
+        draws = TreeDraws(thetas[:, tree], jnp.float32(setting.beta), stack.shape)
         residual = residual - map_rows(mean_functions, draws, inputs)
         mean = mean + map_rows(mean_functions, draws, x)
         variance = draw_noise_variance(

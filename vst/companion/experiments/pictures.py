@@ -177,12 +177,13 @@ def _cells(picture: str, variant: Variant, profile: Profile) -> Iterable[Cell]:
 
 def _setting(model: str, variant: Variant) -> Setting:
     tree = variant.tree
-    return {
+    settings: dict[str, Setting] = {
         "vst": tree,
         "vsgbm": replace(tree, depth=max(tree.depth - 1, 0), n_trees=N_TREES, members=1),
         "xbart": XBART(draws=variant.functions),
         "sglb": SGLB(members=variant.functions),
-    }[model]
+    }
+    return settings[model]
 
 
 #: What a model's settings are.

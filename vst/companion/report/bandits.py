@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from vst.companion.bandits import AGENTS, ENVIRONMENTS
 from vst.companion.experiments.bandits import BINS, PERIODS, Loaded, summary
 from vst.companion.experiments.cells import as_parameters
-from vst.companion.paper import BANDITS, bold_cells, label, printed
+from vst.companion.models import label
+from vst.companion.paper import BANDITS, bold_cells, printed
 from vst.companion.peers.libraries import library
 from vst.companion.report.style import COLOURS, GREY, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number

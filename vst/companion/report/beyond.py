@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from vst.companion.experiments.beyond import VARIANTS, condition_number
-from vst.companion.experiments.datasets import here
+from vst.companion.experiments.datasets import is_here
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.report.style import BLUE, GREEN, ORANGE, VERMILLION, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
@@ -107,14 +107,14 @@ def hurts(results: pd.DataFrame, score: str) -> Markdown:
 
 
 def collinearity(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """The condition number of each data set's features beside what whitening gains."""
+    """The condition number of the features beside what whitening gains, where the data are here."""
     found = (
         gains(results, "log_likelihood").query("variant == 'whiten'").set_index("dataset")["mean"]
     )
     rows = [
         (condition_number(name), dataset_label(name), float(found[name]))
         for name in datasets
-        if name in found.index and name in here()
+        if name in found.index and is_here(name)
     ]
     return MarkdownTable(
         pd.DataFrame(

@@ -9,19 +9,12 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from vst.companion.experiments import tuning
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.paper import MODEL_BY_ID, MODELS, label
-from vst.companion.report.style import COLOURS, label_logarithmic, styled
+from vst.companion.experiments.trials import tuned_table
+from vst.companion.models import MODEL_BY_ID, MODELS, label
+from vst.companion.report.style import label_logarithmic, styled
 from vst.companion.report.tables import MarkdownTable, number
 from vst.errors import UserError
-
-#: One mark per kind of model: one tree, many trees, networks; and others for the forms of ours, which
-#: share a colour.
-MARKS = {"one tree": "o", "many trees": "s", "deep ensemble": "D"}
-OWN_MARKS = {
-    "vst-const": "X", "vst-quick": ">", "vst-plus": "*", "vsgbm-const": "P", "vsgbm-plus": "h",
-}  # fmt: skip
 
 #: The forms of a VST with linear leaves, from the paper's to the most that this package can do.
 FORMS = ("vst-linear", "vst-quick", "vst-plus")
@@ -72,16 +65,15 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
         low = floor - 0.15 * (part["score"].max() - floor)
         for row in part.itertuples():
             model = MODEL_BY_ID[str(row.model)]
-            mark = OWN_MARKS.get(model.id, MARKS[model.group])
             axis.plot(
                 row.seconds,
                 max(row.score, low),
-                mark if row.score >= low else "v",
-                color=COLOURS[model.family],
+                model.mark if row.score >= low else "v",
+                color=model.colour,
                 ms=5,
                 clip_on=False,
                 label=model.label,
-                mfc=COLOURS[model.family] if row.best else "none",
+                mfc=model.colour if row.best else "none",
             )
         front = part[part["best"]]
         axis.plot(
@@ -131,7 +123,7 @@ def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> Markdow
     if reference not in set(found["model"]):
         raise UserError(f"there are no scores of {reference}: name a reference among the models")
     wide = found.pivot_table(index="dataset", columns="model", values=["seconds", "score"])
-    spent = tuning.tuned_table().groupby("model")["total_seconds"].sum() / 60
+    spent = tuned_table().groupby("model")["total_seconds"].sum() / 60
     rows = []
     for model in (m for m in MODELS if m.id in set(found["model"])):
         both = wide[[("score", model.id), ("score", reference)]].dropna().index
@@ -176,7 +168,7 @@ def estimate_table(
     A job is what one worker computes without a break: the folds of a soft tree together, or one fold
     of a peer. All of them cannot take less than the longest.
     """
-    soft = results["model"].map(tuning.is_soft).astype(bool)
+    soft = results["model"].map(lambda name: MODEL_BY_ID[name].is_soft).astype(bool)
     stacks = results[soft].groupby(["model", "dataset"])["seconds"].sum()
     jobs = np.array([*stacks, *results.loc[~soft, "seconds"]])
     rows = [

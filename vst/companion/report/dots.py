@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.paper import MODEL_BY_ID, MODELS, TABLES, label, printed
+from vst.companion.models import MODEL_BY_ID, MODELS, label
+from vst.companion.paper import TABLES, printed
 from vst.companion.report.scores import WHOLE, Score, scores_of
-from vst.companion.report.style import BLUE, COLOURS, GREY, styled
+from vst.companion.report.style import BLUE, GREY, styled
 
 #: Size of the invisible disc around a mark that a pointer has to hit, in points.
 REACH = 9
@@ -84,7 +85,7 @@ def _panel(
         axis.plot(x, places[model], "o", mfc="none", mec=GREY, ms=4.5, clip_on=False)
         _say(axis, x, places[model], f"{label(model)}, the paper: {Score(mean, error).text()}")
     for model, mean, error in zip(ours["model"], ours["mean"], ours["error"], strict=True):
-        colour, y = COLOURS[MODEL_BY_ID[model].family], places[model]
+        colour, y = MODEL_BY_ID[model].colour, places[model]
         x = np.clip(mean, left, right)
         if x == mean:
             axis.errorbar(x, y, xerr=error, fmt="o", ms=4, color=colour, lw=1.4)

@@ -1,6 +1,6 @@
 """The OOD chapter: what the score sees on one data set, beside the table of all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,87 +10,34 @@ from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_curve
 
-from vst.companion.experiments import datasets, models, regression, tuning
-from vst.companion.experiments.cells import Cell, as_text
-from vst.companion.experiments.detection import Detection, auroc, epistemic_variance
-from vst.companion.experiments.profiles import profile as find_profile
-from vst.companion.experiments.soft_trees import SOFT_TREES
-from vst.companion.paper import MODEL_BY_ID, MODELS, label, printed
-from vst.companion.peers import Fitted
-from vst.companion.protocol import OODSet, Prepared, ood_set
+from vst.companion.experiments import datasets
+from vst.companion.experiments.detection import Detection, auroc
+from vst.companion.models import MODEL_BY_ID, MODELS, label
+from vst.companion.paper import printed
+from vst.companion.protocol import OODSet
 from vst.companion.report.scores import WHOLE, reached, scores_of
-from vst.companion.report.style import BLUE, COLOURS, ORANGE, label_logarithmic, styled
+from vst.companion.report.style import BLUE, ORANGE, label_logarithmic, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 from vst.datasets import CATALOGUE
-from vst.errors import MissingDataError
-
-#: Where the OOD rows come from on a machine that has neither *song* nor its part.
-BUNDLED_PARTNER = "naval"
 
 
-def example_rows(dataset: str, partner: str = "") -> OODSet:
-    """The OOD set of a data set; without *song*, with a bundled partner that its caption names."""
-    data = regression.prepared(dataset)
-    if partner:
-        return ood_set(data, partner=partner)
-    try:
-        return ood_set(data)
-    except MissingDataError:
-        return ood_set(data, partner=BUNDLED_PARTNER)
-
-
-def example(
-    dataset: str, names: Sequence[str], rows: OODSet, *, profile: str = "paper", fold: int = 0
-) -> list[Detection]:
-    """Fit some models to one fold, with the tuned settings, and score the rows of an OOD set."""
-    datasets.check([dataset])
-    models.check_names("model", list(names), models.NAMES)
-    found = []
-    for name in names:
-        model, data = _fit(dataset, name, profile, fold)
-        pair = rows if data.standardiser.rotation is None else ood_set(data, partner=rows.partner)
-        inside, outside = (epistemic_variance(model, x) for x in (pair.x_in, pair.x_out))
-        if inside is not None and outside is not None:
-            found.append(Detection(name, inside, outside))
-    return found
-
-
-def distances(dataset: str) -> dict[str, float] | None:
-    """How well two distances from the mean tell the rows apart, without any model.
-
-    A function that is linear around the data, with independent weights of equal variance, has an
-    epistemic variance that grows with the plain distance; if the weights act on whitened features, with
-    Mahalanobis' distance, which knows how the features go together.
-    """
-    found = {}
-    for name, whiten in (("plain", False), ("Mahalanobis", True)):
-        try:
-            rows = ood_set(regression.prepared(dataset, whiten))
-        except MissingDataError:
-            return None
-        found[name] = auroc(
-            *(np.square(x.astype(float)).sum(axis=1) for x in (rows.x_in, rows.x_out))
-        )
-    return found
-
-
-def distance_table(results: pd.DataFrame, on: Sequence[str]) -> MarkdownTable:
-    """AUROC of distances beside that of soft trees, and the paper's."""
+def distance_table(
+    results: pd.DataFrame, found_distances: Mapping[str, dict[str, float]]
+) -> MarkdownTable:
+    """AUROC of distances, by data set, beside that of soft trees, and the paper's."""
     ours = scores_of(results, "auroc").set_index(["model", "dataset"])["mean"]
     paper = printed("ood_auroc").set_index(["model", "dataset"])["mean"]
     rows = []
-    for dataset in on:
-        found = distances(dataset) if dataset in datasets.here() else None
-        if found is not None:
-            row = {"data set": datasets.label(dataset)}
-            row |= {f"{name} distance": number(value) for name, value in found.items()}
-            for model in ("vst-linear", "vst-plus"):
-                place = (model, dataset)
-                row[label(model)] = number(float(ours[place])) if place in ours.index else ""
-            row["paper's VST (linear)"] = number(
-                float(paper["vst-linear", WHOLE.get(dataset) or dataset])
-            )
-            rows.append(row)
+    for dataset, found in found_distances.items():
+        row = {"data set": datasets.label(dataset)}
+        row |= {f"{name} distance": number(value) for name, value in found.items()}
+        for model in ("vst-linear", "vst-plus"):
+            place = (model, dataset)
+            row[label(model)] = number(float(ours[place])) if place in ours.index else ""
+        row["paper's VST (linear)"] = number(
+            float(paper["vst-linear", WHOLE.get(dataset) or dataset])
+        )
+        rows.append(row)
     return MarkdownTable(pd.DataFrame(rows))
 
 
@@ -104,22 +51,11 @@ def reached_by_dataset(results: pd.DataFrame, column: str = "auroc") -> Markdown
     rows = []
     for dataset, part in places.groupby("dataset", sort=False):
         row = {"data set": datasets.label(str(dataset))}
-        soft = part["model"].isin(SOFT_TREES)
+        soft = part["model"].map(lambda name: MODEL_BY_ID[name].is_soft).astype(bool)
         for name, chosen in (("soft trees", part[soft]), ("peers", part[~soft])):
             row[name] = f"{int(chosen['reached'].sum())} of {len(chosen)}"
         rows.append(row)
     return MarkdownTable(pd.DataFrame(rows))
-
-
-def _fit(dataset: str, name: str, profile: str, fold: int) -> tuple[Fitted, Prepared]:
-    tuned = tuning.tuned_settings().get((datasets.file(dataset), name), {})
-    setting = find_profile(profile).limited(
-        regression.setting_for(name, datasets.size(dataset), tuned)
-    )
-    text = as_text(models.parameters(setting))
-    data = regression.prepared(dataset, bool(getattr(setting, "whiten", False)))
-    cell = Cell(regression.EXPERIMENT, dataset, name, fold, 0, text)
-    return regression.fit_cells(setting, data, [cell])[0], data
 
 
 def partner_note(results: pd.DataFrame) -> Markdown:
@@ -148,7 +84,7 @@ def roc_curves(found: Sequence[Detection]) -> Figure:
         truth = np.repeat([0, 1], [len(detection.inside), len(detection.outside)])
         false_alarms, hits, _ = roc_curve(truth, scores)
         area = auroc(detection.inside, detection.outside)
-        colour = COLOURS[MODEL_BY_ID[detection.model].family]
+        colour = MODEL_BY_ID[detection.model].colour
         axis.plot(false_alarms, hits, color=colour, label=f"{label(detection.model)}: {area:.3f}")
     axis.plot([0, 1], [0, 1], color="#bbbbbb", lw=1, ls="--")
     axis.set_aspect("equal")

@@ -12,8 +12,8 @@ from scipy.stats import binom, norm
 
 from vst.companion.experiments.detection import auroc
 from vst.companion.experiments.own_data import Held, OwnFit, coverage, pit
-from vst.companion.paper import MODEL_BY_ID, label
-from vst.companion.report.style import COLOURS, GREY, label_logarithmic, styled
+from vst.companion.models import MODEL_BY_ID, label
+from vst.companion.report.style import GREY, label_logarithmic, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 from vst.gates import Gates, feature_names, feature_use, gates
 
@@ -23,7 +23,7 @@ LEVELS = np.linspace(0.02, 0.98, 49)
 
 def colour(fit: OwnFit) -> str:
     """The colour of a model's family."""
-    return COLOURS[MODEL_BY_ID[fit.name].family]
+    return MODEL_BY_ID[fit.name].colour
 
 
 def introduction(held: Held) -> Markdown:

@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from scipy.stats import linregress
 
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.paper import label
+from vst.companion.models import label
 from vst.companion.report.style import BLUE, ORANGE, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 

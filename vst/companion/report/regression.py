@@ -1,6 +1,6 @@
 """The regression chapter: what stands beside its score tables and their pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log, pi, sqrt
 from typing import Any
 
@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from vst.companion.experiments import models, tuning
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.experiments.datasets import load
-from vst.companion.experiments.obtain import Obtained
-from vst.companion.experiments.regression import score
-from vst.companion.paper import MODEL_BY_ID, MODELS, TABLES, label, printed
+from vst.companion.experiments.experiment import Obtained
+from vst.companion.experiments.trials import tuned_settings, tuned_table
+from vst.companion.models import MODEL_BY_ID, MODELS, label
+from vst.companion.paper import TABLES, printed
 from vst.companion.paper.claims import MANY_TREES, ONE_TREE, VSGBM, VST, count
 from vst.companion.peers import Choices, Interval, Range
-from vst.companion.protocol import Prepared, prepare
 from vst.companion.report.scores import WHOLE, best, compared, reached, scores_of
-from vst.companion.report.style import COLOURS, label_logarithmic, styled
+from vst.companion.report.style import label_logarithmic, styled
 from vst.companion.report.tables import Html, Markdown, MarkdownTable, number
 from vst.datasets import CATALOGUE
 
@@ -32,7 +30,7 @@ def times(results: pd.DataFrame) -> Figure:
     figure, axis = plt.subplots(figsize=(7.2, 0.6 + 0.24 * len(present)))
     for i, model in enumerate(present):
         values = seconds[model.id].to_numpy()
-        colour = COLOURS[model.family]
+        colour = model.colour
         axis.plot(values, np.full(len(values), -i), "o", ms=4, alpha=0.5, color=colour, mew=0)
         axis.plot(np.median(values), -i, "|", ms=13, mew=2.4, color=colour)
     axis.set_xscale("log")
@@ -46,14 +44,13 @@ def times(results: pd.DataFrame) -> Figure:
 
 def tuned_values(datasets: Sequence[str]) -> Html:
     """The paper's table of ranges, with the values that our tuner chose on each data set."""
-    chosen = tuning.tuned_settings()
+    chosen = tuned_settings()
     head = "".join(f"<th>{dataset_label(name)}</th>" for name in datasets)
     body: list[str] = []
     for model in MODELS:
-        entry = models.entry(model.id)
-        for i, (name, range_) in enumerate(models.ranges(model.id).items()):
+        for i, (name, range_) in enumerate(model.all_ranges().items()):
             first = f"<th>{model.label if i == 0 else ''}</th>"
-            origin = "" if entry.ranges.get(name) == range_ else "<small> ours</small>"
+            origin = "" if model.ranges.get(name) == range_ else "<small> ours</small>"
             values = (
                 _value(chosen.get((dataset, model.id), {}).get(name, "")) for dataset in datasets
             )
@@ -86,7 +83,7 @@ def range_text(range_: Range) -> str:
 
 def time_table(results: pd.DataFrame) -> MarkdownTable:
     """Where the time of the whole protocol went: tuning and fitting, per model, in minutes."""
-    spent = tuning.tuned_table().groupby("model").agg({"total_seconds": "sum", "trials": "sum"})
+    spent = tuned_table().groupby("model").agg({"total_seconds": "sum", "trials": "sum"})
     fitted = results.groupby("model")["seconds"].sum()
     rows: list[dict[str, Any]] = []
     for name in [m.id for m in MODELS if m.id in fitted.index]:
@@ -159,35 +156,21 @@ def ceiling_table(results: pd.DataFrame, names: Sequence[str]) -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
-def split_table(table: str, model: str, datasets: Sequence[str], splits: int = 10) -> MarkdownTable:
-    """What another choice of test rows does to one model's score; choose one that is quick to fit.
-
-    The paper does not say how it chose its test rows.
-    """
+def split_table(table: str, model: str, found: Mapping[str, Sequence[float]]) -> MarkdownTable:
+    """What another choice of test rows does to one model's score, by data set."""
     paper = printed(table).set_index(["model", "dataset"])["mean"]
-    tuned = tuning.tuned_settings()
-    rows = []
-    for dataset in datasets:
-        peer = models.settings(model, tuned.get((dataset, model), {}))
-        splittings = (prepare(load(dataset), seed=seed) for seed in range(splits))
-        found = [_first_fold(peer, data)[table] for data in splittings]
-        rows.append(
-            {
-                "model": label(model),
-                "data set": dataset_label(dataset),
-                "least": number(min(found)),
-                "median": number(float(np.median(found))),
-                "most": number(max(found)),
-                "paper": number(float(paper[model, dataset])),
-            }
-        )
+    rows = [
+        {
+            "model": label(model),
+            "data set": dataset_label(dataset),
+            "least": number(min(scores)),
+            "median": number(float(np.median(scores))),
+            "most": number(max(scores)),
+            "paper": number(float(paper[model, dataset])),
+        }
+        for dataset, scores in found.items()
+    ]
     return MarkdownTable(pd.DataFrame(rows))
-
-
-def _first_fold(peer: Any, data: Prepared) -> dict[str, float]:
-    """Test scores of a fit to the first fold."""
-    used = data.folds.train.rows(0)
-    return score(peer.fit(data.x_train[used], data.y_train[used], seed=0), data.x_test, data.y_test)
 
 
 def conclusion(results: pd.DataFrame) -> Markdown:
@@ -215,7 +198,7 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     )
     plus = {model.id for model in MODELS if model.origin == "beyond"}
     # Only data sets that have been won by someone: those on which everyone has run.
-    wanted = {model.id for model in MODELS if model.in_paper and model.probabilistic} | {"vst-plus"}
+    wanted = {model.id for model in MODELS if model.in_paper and model.has_density} | {"vst-plus"}
     there = scores.groupby("dataset")["model"].agg(lambda names: wanted <= set(names))
     winners = best(scores[scores["dataset"].map(there)], higher_is_better=True)
     first = sum(model in plus for model in winners["model"])

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.paper import MODEL_BY_ID, MODELS, TABLES, Model, bold_cells, printed
+from vst.companion.models import MODEL_BY_ID, MODELS, Model
+from vst.companion.paper import TABLES, bold_cells, printed
 from vst.companion.report.tables import Html, number
 from vst.datasets import CATALOGUE
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.paper import label
-from vst.companion.peers import PEERS
+from vst.companion.models import MODEL_BY_ID, label
 from vst.companion.report.style import BLUE, ORANGE, label_logarithmic, styled
 from vst.companion.report.tables import MarkdownTable, number
 from vst.datasets.places import bundled_directory
@@ -163,7 +163,8 @@ def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTab
     rows = []
     for dataset in datasets:
         found = models[models["dataset"] == dataset].dropna(subset="log_likelihood")
-        peers = found[found["model"].isin(PEERS) & (found["tuned"] == 1)]
+        is_peer = np.array([not MODEL_BY_ID[name].is_soft for name in found["model"]], bool)
+        peers = found[is_peer & (found["tuned"] == 1)]
         if peers.empty:
             continue
         best = peers.sort_values("log_likelihood").iloc[-1]

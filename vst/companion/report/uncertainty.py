@@ -20,7 +20,7 @@ from vst.companion.experiments.pictures import (
     size_errors,
 )
 from vst.companion.experiments.statements import Statement
-from vst.companion.paper import label
+from vst.companion.models import label
 from vst.companion.protocol.synthetic import Curve
 from vst.companion.report.style import COLOURS, GREY, styled
 from vst.companion.report.tables import Html, Markdown, MarkdownTable, download, number

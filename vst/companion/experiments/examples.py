@@ -1,0 +1,94 @@
+"""Small fits that a chapter makes on the spot, to show what its tables cannot."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vst.companion.experiments import datasets, regression
+from vst.companion.experiments.detection import Detection, auroc, epistemic_variance
+from vst.companion.experiments.fitting import fit_folds, fit_rows, prepared, prepared_for, score
+from vst.companion.experiments.profiles import profile as find_profile
+from vst.companion.experiments.trials import tuned_settings
+from vst.companion.models import MODEL_BY_ID
+from vst.companion.peers.libraries import library
+from vst.companion.protocol import OODSet, ood_set, prepare
+from vst.errors import MissingDataError
+
+#: Where the OOD rows come from on a machine that has neither *song* nor its part.
+BUNDLED_PARTNER = "naval"
+
+
+def ood_rows(dataset: str, partner: str = "") -> OODSet:
+    """The OOD set of a data set; without *song*, with a bundled partner that its caption names."""
+    data = prepared(dataset)
+    if partner:
+        return ood_set(data, partner=partner)
+    try:
+        return ood_set(data)
+    except MissingDataError:
+        return ood_set(data, partner=BUNDLED_PARTNER)
+
+
+def detections(
+    dataset: str, models: Sequence[str], rows: OODSet, *, profile: str = "paper", fold: int = 0
+) -> list[Detection]:
+    """Fit some models to one fold, with the tuned settings, and score the rows of an OOD set."""
+    datasets.check([dataset])
+    found = []
+    for name in regression.chosen_models(models):
+        tuned = regression.setting_for(name, dataset, tuned_settings())
+        setting = find_profile(profile).limited(tuned)
+        data = prepared_for(setting, dataset)
+        [model] = fit_folds(setting, data, [fold], [0])
+        pair = rows if data.standardiser.rotation is None else ood_set(data, partner=rows.partner)
+        inside, outside = (epistemic_variance(model, x) for x in (pair.x_in, pair.x_out))
+        if inside is not None and outside is not None:
+            found.append(Detection(name, inside, outside))
+    return found
+
+
+def distances(dataset: str) -> dict[str, float] | None:
+    """How well two distances from the mean tell the rows apart, without any model.
+
+    A function that is linear around the data, with independent weights of equal variance, has an
+    epistemic variance that grows with the plain distance; if the weights act on whitened features, with
+    Mahalanobis' distance, which knows how the features go together.
+    """
+    found = {}
+    for name, whiten in (("plain", False), ("Mahalanobis", True)):
+        try:
+            rows = ood_set(prepared(dataset, whiten))
+        except MissingDataError:
+            return None
+        found[name] = auroc(
+            *(np.square(x.astype(float)).sum(axis=1) for x in (rows.x_in, rows.x_out))
+        )
+    return found
+
+
+def other_splits(model: str, dataset: str, column: str, splits: int = 10) -> list[float]:
+    """What other choices of the test rows make of a model's score on its first fold.
+
+    The paper does not say how it chose its test rows. Choose a model that is quick to fit.
+    """
+    setting = MODEL_BY_ID[model].setting(tuned_settings().get((dataset, model), {}))
+    found = []
+    for seed in range(splits):
+        data = prepare(datasets.load(dataset), seed=seed)
+        used = data.folds.train.rows(0)
+        fitted = fit_rows(setting, data.x_train[used], data.y_train[used], seed=0)
+        found.append(float(score(fitted, data.x_test, data.y_test)[column]))
+    return found
+
+
+def catboost_on_a_constant() -> str:
+    """What CatBoost says to a target that never changes."""
+    catboost = library("catboost")
+    model = catboost.CatBoostRegressor(
+        loss_function="RMSEWithUncertainty", allow_writing_files=False
+    )
+    try:
+        model.fit(np.arange(20.0)[:, None], np.zeros(20), verbose=False)
+    except catboost.CatBoostError as error:
+        return str(error).rpartition(": ")[2]
+    return "it was fitted after all"
