@@ -14,6 +14,7 @@ from vst.companion.bandits import AGENTS, ENVIRONMENTS
 from vst.companion.experiments.bandits import BINS, PERIODS, Loaded, summary
 from vst.companion.experiments.cells import as_parameters
 from vst.companion.paper import BANDITS, bold_cells, label, printed
+from vst.companion.paper.claims import NEAR_ZERO
 from vst.companion.peers.libraries import library
 from vst.companion.report.style import COLOURS, GREY, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
@@ -25,12 +26,6 @@ ORDER = (*IN_PAPER, *(name for name in AGENTS if name not in IN_PAPER))
 AGENT_COLOURS = {"random": GREY, "lints": "#882255"} | {
     name: COLOURS[name] for name in ("vst", "sglb", "xbart", "deep-ensemble")
 }
-
-#: Regret at the end of a run counts as near zero below this share of the random policy's.
-NEAR_ZERO = 0.05
-
-#: The end of a run: its last tenth.
-END = 0.1
 
 
 def availability(loaded: Loaded) -> Markdown:
@@ -180,42 +175,6 @@ def settings_table(loaded: Loaded) -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
-def verdicts(loaded: Loaded) -> MarkdownTable:
-    """The paper's claims about the bandits, and what our numbers say to each."""
-    shares = {bandit: _shares(loaded, bandit) for bandit in _bandits(loaded)}
-    rows = []
-    for bandit, share in shares.items():
-        if not set(IN_PAPER) <= set(share):
-            continue
-        ranking = sorted(IN_PAPER, key=lambda name: share[name])
-        place = ranking.index("vst") + 1
-        claimed = 1 if bandit in ("financial", "mushroom") else 2
-        rows.append(
-            {
-                "claim": f"VST has the {_ordinal(claimed)}lowest regret on {bandit}",
-                "ours": ", ".join(f"{label(name)} {share[name]:.1%}" for name in ranking),
-                "verdict": "holds" if place == claimed else _instead(place, claimed),
-            }
-        )
-    if "vst" in shares.get("financial", {}):
-        end = end_regret(loaded, "financial", "vst")
-        rows.append(
-            {
-                "claim": "VST converges to near zero instantaneous regret on financial",
-                "ours": f"{end:.1%} of the random policy's in the last tenth",
-                "verdict": "holds" if end < NEAR_ZERO else "does not hold",
-            }
-        )
-    return MarkdownTable(pd.DataFrame(rows, columns=["claim", "ours", "verdict"]))
-
-
-def end_regret(loaded: Loaded, bandit: str, model: str) -> float:
-    """Regret per step in the last tenth of the run, as a share of the random policy's."""
-    curves = _histories(loaded, bandit)[model]
-    _, shares = _windows(loaded, bandit, curves, round(1 / END))
-    return float(shares[-1].mean())
-
-
 def random_agreement(loaded: Loaded) -> Markdown:
     """Compare the random policy's regret with the paper's, bandit by bandit."""
     paper = printed("bandit_regret")
@@ -275,13 +234,6 @@ def _plus_minus(row: dict[Any, Any]) -> str:
     return f"{row['mean']:.1f} ± {row['error']:.1f}"
 
 
-def _shares(loaded: Loaded, bandit: str) -> dict[str, float]:
-    means = loaded.runs[loaded.runs["dataset"] == bandit].groupby("model")["regret"].mean()
-    return (
-        {str(m): float(v / means["random"]) for m, v in means.items()} if "random" in means else {}
-    )
-
-
 def _bandits(loaded: Loaded) -> list[str]:
     return [name for name in BANDITS if name in set(loaded.runs["dataset"])]
 
@@ -337,16 +289,6 @@ def _settings(values: dict[str, Any]) -> str:
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
     nested = values.pop("peer", {})
     return nested | values
-
-
-def _ordinal(place: int) -> str:
-    return {1: "", 2: "second "}[place]
-
-
-def _instead(place: int, claimed: int) -> str:
-    if place < claimed:
-        return "better: it has the lowest"
-    return f"does not hold: it is number {place}"
 
 
 def _range(counts: Sequence[int] | pd.Series) -> str:

@@ -19,7 +19,6 @@ from vst.companion.experiments.pictures import (
     rmse,
     size_errors,
 )
-from vst.companion.experiments.statements import Statement
 from vst.companion.paper import label
 from vst.companion.protocol.synthetic import Curve
 from vst.companion.report.style import COLOURS, GREY, styled
@@ -229,24 +228,6 @@ def _text(column: str, value: float) -> str:
     return number(value, 1 if column in ("ratio", "seconds") else 3)
 
 
-def statement_table(statements: Sequence[Statement]) -> MarkdownTable:
-    """What the paper says, the rule, the numbers and the verdict, one row per statement."""
-    own = {True: "holds", False: "**does not hold**", None: "prints none"}
-    return MarkdownTable(
-        pd.DataFrame(
-            {
-                "the paper says": one.says,
-                "a check holds if": one.rule,
-                "measured (median)": one.measured,
-                "checks that hold": f"{sum(one.checks)} of {len(one.checks)}",
-                "the paper's own numbers": own[one.printed],
-                "verdict": f"**{one.verdict}**",
-            }
-            for one in statements
-        )
-    )
-
-
 def downloads(measures: Mapping[str, pd.DataFrame]) -> Html:
     """A link that saves the measures of all pictures, one row per data set and model."""
     frame = pd.concat(
@@ -255,16 +236,6 @@ def downloads(measures: Mapping[str, pd.DataFrame]) -> Html:
     columns = ["picture", *(column for column in frame.columns if column != "picture")]
     text = "The measures of all pictures, one row per data set and model (CSV)"
     return download(frame[columns], "uncertainty.csv", text, sys.modules[__name__], pictures)
-
-
-def scoreboard(statements: Mapping[str, Sequence[Statement]]) -> Markdown:
-    """How many statements of each figure came out, in a list."""
-    lines = []
-    for figure, several in statements.items():
-        words = [one.verdict for one in several]
-        counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-        lines.append(f"- {figure}: {counts}")
-    return Markdown("\n".join(lines))
 
 
 def setting_table(name: str, errors: pd.DataFrame, flat: float | None = None) -> MarkdownTable:
