@@ -124,10 +124,15 @@ def _link(chapter: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table whose cells are HTML already."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    """A table whose cells are HTML already; each names its column, for a phone shows rows as lists."""
+    names = [escape(name) for name in heads]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(map(_cell, names, row))}</tr>" for row in rows)
     return Html(
         '<div class="claims"><table class="table"><thead><tr>'
         f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _cell(name: str, content: str) -> str:
+    return f'<td data-column="{name}">{content}</td>'
