@@ -112,5 +112,5 @@ def test_the_prior_is_to_blame_if_the_fit_is_good_without_it():
 def test_a_data_set_without_one_of_the_models_is_no_check():
     two = wavelet().assign(seed=1)
     two.loc[two["model"] == "sglb", "rmse"] = np.nan
-    assert found(wavelet(), two)["wavelet-underfit"].here.numbers.endswith("; 1 of 1 checks")
+    assert found(wavelet(), two)["wavelet-underfit"].here.numbers.endswith("; 1 of 1 check")
     assert found(two)["wavelet-underfit"].word == "not testable here"

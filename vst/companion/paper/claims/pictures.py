@@ -116,7 +116,7 @@ def _all_of(checks: Sequence[bool], text: str) -> Judgement:
     if not checks:
         return undecided()
     hits, total = sum(checks), len(checks)
-    numbers = f"{text}; {hits} of {total} checks"
+    numbers = f"{text}; {hits} of {total} {'check' if total == 1 else 'checks'}"
     return decided(numbers, holds=hits == total, partly=2 * hits >= total)
 
 
