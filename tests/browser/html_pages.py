@@ -50,6 +50,14 @@ def shows(path: Path, artefact: Artefact) -> bool:
     return any(_place(tag).find(CONTENT[artefact.kind]) for tag in named)
 
 
+def verdicts(path: Path) -> dict[str, set[str]]:
+    """What a page says of each claim that it shows: one word, unless it contradicts itself."""
+    found: dict[str, set[str]] = {}
+    for mark in parsed(path).select("[data-claim]"):
+        found.setdefault(str(mark["data-claim"]), set()).add(mark.get_text(" ", strip=True))
+    return found
+
+
 def _place(name: Tag) -> Tag:
     """What a caption, a title or a heading belongs to."""
     return name.find_parent(["figure", "div", "section"]) or name

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from vst.companion.paper import ARTEFACTS
+from vst.companion.paper.claims import CLAIMS, WORDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +55,22 @@ def test_every_picture_has_alternative_text(built_book, name):
 @pytest.mark.parametrize("artefact", ARTEFACTS, ids=lambda artefact: artefact.id)
 def test_every_artefact_of_the_paper_is_shown(built_book, artefact):
     assert html_pages.shows(built_book / "book" / f"{artefact.chapter}.html", artefact)
+
+
+def test_a_claim_has_one_verdict_wherever_it_is_shown(built_book):
+    words: dict[str, set[str]] = {}
+    for page in html_pages.html_pages(built_book):
+        for claim, shown in html_pages.verdicts(page).items():
+            words.setdefault(claim, set()).update(shown)
+    assert set(words) == {claim.id for claim in CLAIMS}
+    assert {claim: shown for claim, shown in words.items() if len(shown) > 1} == {}
+    assert set().union(*words.values()) <= set(WORDS.values())
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_a_claim_is_shown_with_all_others_and_in_its_chapter(built_book, claim):
+    for chapter in ("claims", claim.chapter):
+        assert claim.id in html_pages.verdicts(built_book / "book" / f"{chapter}.html"), chapter
 
 
 def test_a_table_is_sorted_by_a_click_and_put_back_by_the_third(browser, book_url):

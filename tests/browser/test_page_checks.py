@@ -114,3 +114,12 @@ def test_an_inline_picture_without_text_is_found(tmp_path):
 )
 def test_an_artefact_is_shown_under_its_number(tmp_path, body, shown):
     assert html_pages.shows(write_page(tmp_path, body), ARTEFACT_BY_ID["table-1"]) == shown
+
+
+def test_a_claim_with_two_verdicts_is_found(tmp_path):
+    marks = [("a", "reproduced"), ("b", "not reproduced"), ("a", "partly reproduced")]
+    body = "".join(f'<span data-claim="{name}">{word}</span>' for name, word in marks)
+    assert html_pages.verdicts(write_page(tmp_path, body)) == {
+        "a": {"reproduced", "partly reproduced"},
+        "b": {"not reproduced"},
+    }

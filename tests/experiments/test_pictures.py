@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.companion.experiments import pictures, statements
+from vst.companion.experiments import pictures
 from vst.companion.experiments.pictures import (
     PROBLEMS,
     Sampled,
@@ -13,12 +13,6 @@ from vst.companion.experiments.pictures import (
     measure,
     rmse,
     spread,
-)
-from vst.companion.experiments.statements import (
-    about_prior,
-    about_spread,
-    about_step,
-    about_wavelet,
 )
 from vst.companion.paper import ARTEFACT_BY_ID
 from vst.companion.protocol.synthetic import Curve
@@ -153,74 +147,3 @@ def test_wrong_names_and_numbers_are_refused():
         pictures.sample("vst", line(), replace(TINY, functions=1))
     with pytest.raises(UserError, match="at least 1"):
         pictures.repeat("step", repeats=0)
-    with pytest.raises(UserError, match="two different numbers"):
-        about_wavelet(table(rmse={"vst": 1, "vsgbm": 1, "xbart": 1, "sglb": 1}), {250: {}})
-
-
-def table(seeds=(0,), **columns):
-    """Measures of hand-made numbers, the same for every seed."""
-    models = list(next(iter(columns.values())))
-    return pd.DataFrame(
-        [
-            {"seed": seed, "model": model} | {name: by[model] for name, by in columns.items()}
-            for seed in seeds
-            for model in models
-        ]
-    )
-
-
-def test_what_is_said_of_the_tails_follows_from_the_spreads():
-    good = table(
-        ratio={"vst": 2.5, "xbart": 1.0, "sglb": 0.5},
-        outside={"vst": 0.5, "xbart": 0.4, "sglb": 0.1},
-        rmse={"vst": 0.09, "xbart": 0.5, "sglb": 0.5},
-    )
-    assert [one.verdict for one in about_spread(good, 0.1, "in the tails")] == ["reproduced"] * 3
-    bad = table(
-        seeds=(1,),
-        ratio={"vst": 1.9, "xbart": 9.0, "sglb": 9.0},
-        outside={"vst": 0.5, "xbart": 0.4, "sglb": 0.6},
-        rmse={"vst": 0.11, "xbart": 0.0, "sglb": 0.0},
-    )
-    found = about_spread(bad, 0.1, "in the tails")
-    assert [one.verdict for one in found] == ["not reproduced"] * 3
-    both = about_spread(pd.concat([good, bad]), 0.1, "in the tails")
-    assert [one.verdict for one in both] == ["partly reproduced"] * 3
-    assert both[0].measured == "VST 2.2 times"
-    assert all(one.printed is None for one in both)
-
-
-def test_what_is_said_of_the_step_is_held_against_the_worse_of_the_hard_trees():
-    measures = table(
-        away={"vst": 0.05, "xbart": 0.01, "sglb": 0.02},
-        rmse={"vst": 0.2, "xbart": 0.1, "sglb": 0.25},
-    )
-    fits, away, everywhere = about_step(measures, 0.1)
-    assert fits.verdict == "reproduced"
-    assert away.verdict == "not reproduced"
-    assert everywhere.verdict == "reproduced"
-    assert everywhere.printed is True  # 0.2121 is below SGLB's 0.3014
-
-
-def test_the_papers_own_errors_contradict_that_boosting_improves_the_wavelet():
-    measures = table(rmse={"vst": 0.3, "vsgbm": 0.2, "xbart": 0.1, "sglb": 0.19})
-    few, many = {"vst": 0.3, "vsgbm": 0.2}, {"vst": 0.2, "vsgbm": 0.199}
-    underfit, improves, data = about_wavelet(measures, {250: few, 1000: many})
-    assert underfit.verdict == "reproduced"
-    assert underfit.printed is True
-    assert improves.verdict == "reproduced"
-    assert improves.printed is False
-    assert data.checks == (True, False)
-    assert data.verdict == "partly reproduced"
-
-
-def test_the_prior_is_to_blame_if_the_fit_is_good_without_it():
-    measures = table(rmse={"vst": 0.3, "vsgbm": 0.2, "xbart": 0.1, "sglb": 0.15})
-    errors = pd.DataFrame({1: {"vst": 0.3, "vsgbm": 0.2}, 0: {"vst": 0.14, "vsgbm": 0.16}})
-    (said,) = about_prior(measures, errors)
-    assert said.checks == (True, False)
-
-
-def test_a_verdict_needs_a_check():
-    with pytest.raises(ValueError, match="at least one check"):
-        statements.verdict([])

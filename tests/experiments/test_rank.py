@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from vst.companion.experiments import rank, regression, runner
@@ -9,7 +8,6 @@ from vst.companion.experiments.cells import as_parameters
 from vst.companion.experiments.profiles import FULL_RANK, PROFILES
 from vst.companion.experiments.soft_trees import fit_stack
 from vst.companion.experiments.store import Store
-from vst.companion.report.rank import largest, slopes, verdict
 from vst.errors import UserError
 
 TINY = replace(PROFILES["smoke"], steps=40)
@@ -62,34 +60,3 @@ def test_wrong_leaves_and_ranks_are_refused():
         rank.stacks(TINY, ["yacht"], ["quadratic"], {})
     with pytest.raises(UserError, match="negative"):
         rank.stacks(TINY, ["yacht"], ["linear"], {}, ranks=[-1])
-
-
-def ablation(scores, dataset="boston"):
-    """Three folds of AUROCs at ranks 1, 2, 4, ... that differ by a little noise."""
-    rng = np.random.default_rng(0)
-    rows = [
-        {"model": "vst-linear", "dataset": dataset, "rank": 2**i, "auroc": s + rng.normal(0, 1e-3)}
-        for i, s in enumerate(scores)
-        for _ in range(3)
-    ]
-    return pd.DataFrame(rows)
-
-
-@pytest.mark.parametrize(
-    ("scores", "word"),
-    [([0.5, 0.6, 0.7], "helps"), ([0.7, 0.6, 0.5], "hurts"), ([0.6, 0.7, 0.6], "no clear effect")],
-)
-def test_a_slope_is_what_a_doubling_is_worth(scores, word):
-    row = slopes(ablation(scores)).iloc[0]
-    assert row["slope"] == pytest.approx((scores[-1] - scores[0]) / 2, abs=2e-3)
-    assert row["verdict"] == word
-
-
-def test_the_verdict_follows_the_stated_rule():
-    up, down = ablation([0.5, 0.6], "boston"), ablation([0.6, 0.5], "wine")
-    assert "**reproduced**" in verdict(slopes(up)).text
-    assert "**not reproduced**" in verdict(slopes(down)).text
-    mixed = pd.concat([up, down, ablation([0.5, 0.55], "energy")])
-    assert "**partly reproduced**" in verdict(slopes(mixed)).text
-    assert largest(slopes(mixed), 2) == ["boston", "energy"]
-    assert "no results" in verdict(slopes(up.iloc[:0])).text

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 
 from vst.companion.experiments.pictures import Sampled, Settings, flat_rmse
-from vst.companion.experiments.statements import Statement
 from vst.companion.protocol import synthetic
 from vst.companion.report import uncertainty
 
@@ -79,16 +78,6 @@ def test_measures_are_medians_beside_the_papers_errors():
             "seconds": "1.0",
         }
     ]
-
-
-def test_statements_show_their_rule_and_verdict():
-    said = Statement("it fits", "the error is small", (True, False), "VST 0.1", False)
-    (row,) = uncertainty.statement_table([said]).frame.to_dict("records")
-    assert row["checks that hold"] == "1 of 2"
-    assert row["the paper's own numbers"] == "**does not hold**"
-    assert row["verdict"] == "**partly reproduced**"
-    text = uncertainty.scoreboard({"Figure 2": [said, said]}).text
-    assert text == "- Figure 2: 2 partly reproduced"
 
 
 def test_a_flat_line_is_the_yardstick():

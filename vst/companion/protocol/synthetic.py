@@ -10,6 +10,9 @@ from jaxtyping import Bool, Float
 from vst.companion.protocol.wavelet import Wavelet, daubechies
 from vst.errors import UserError
 
+#: Standard deviation of the noise in the paper's four pictures.
+NOISE = 0.1
+
 #: A closed interval of the input.
 Span = tuple[float, float]
 
@@ -47,22 +50,22 @@ def bent_line(n: int = 120, noise: float = 0.1, seed: int = 0) -> Curve:
     return Curve(x[:, None], y, grid[:, None], _bends(grid), ((-2.0, 2.0),))
 
 
-def tails(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
+def tails(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
     """A wave on a slope, observed in the middle third of the range that is looked at."""
     return _observe(wave, [(-1.0, 1.0)], (-3.0, 3.0), n, noise, seed)
 
 
-def gap(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
+def gap(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
     """The same wave on a slope, observed in two clusters with a gap between them."""
     return _observe(wave, [(-1.5, -0.5), (0.5, 1.5)], (-2.0, 2.0), n, noise, seed)
 
 
-def step(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
+def step(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
     """A jump from -1 to 1 half way."""
     return _observe(jump, [(0.0, 1.0)], (0.0, 1.0), n, noise, seed)
 
 
-def wavelet(n: int = 250, noise: float = 0.1, seed: int = 0) -> Curve:
+def wavelet(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
     """The Daubechies wavelet of order 10, whose support is shrunk to the unit interval."""
     return _observe(daubechies_wavelet, [(0.0, 1.0)], (0.0, 1.0), n, noise, seed)
 

@@ -11,32 +11,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vst.companion.bandits import AGENTS, ENVIRONMENTS
-from vst.companion.experiments.bandits import BINS, PERIODS, Loaded, summary
+from vst.companion.experiments.bandits import BINS, PERIODS, summary
 from vst.companion.experiments.cells import as_parameters
+from vst.companion.experiments.experiment import Obtained
 from vst.companion.models import label
 from vst.companion.paper import BANDITS, bold_cells, printed
-from vst.companion.peers.libraries import library
-from vst.companion.report.style import COLOURS, GREY, styled
+from vst.companion.paper.claims import NEAR_ZERO
+from vst.companion.report.style import COLOURS, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 
 #: The agents of the paper's table, and all of ours, in the order of the rows.
 IN_PAPER = ("random", "vst", "sglb", "xbart")
 ORDER = (*IN_PAPER, *(name for name in AGENTS if name not in IN_PAPER))
 
-AGENT_COLOURS = {"random": GREY, "lints": "#882255"} | {
-    name: COLOURS[name] for name in ("vst", "sglb", "xbart", "deep-ensemble")
-}
 
-#: Regret at the end of a run counts as near zero below this share of the random policy's.
-NEAR_ZERO = 0.05
-
-#: The end of a run: its last tenth.
-END = 0.1
-
-
-def availability(loaded: Loaded) -> Markdown:
+def availability(loaded: Obtained) -> Markdown:
     """Say what the page is made from, and what is missing."""
-    runs = loaded.runs
+    runs = loaded.results
     seeds = runs.groupby(["dataset", "model"])["seed"].nunique()
     text = (
         f"{len(runs)} runs: {runs['dataset'].nunique()} bandits, {runs['model'].nunique()} agents, "
@@ -49,19 +40,18 @@ def availability(loaded: Loaded) -> Markdown:
         )
     for name in loaded.absent:
         text += (
-            f" The data set *{ENVIRONMENTS[name].dataset}* is not on this machine, so that the "
-            f"{name} bandit cannot be played here."
+            f" The data set *{name}* is not on this machine, so that its bandit cannot be played."
         )
     return Markdown(text)
 
 
-def regret_table(loaded: Loaded) -> MarkdownTable:
+def regret_table(loaded: Obtained) -> MarkdownTable:
     """Rebuild table 3: cumulative regret, and in brackets as a share of the random policy's.
 
     The lowest regret of each column, and every one whose error bar overlaps its, is bold: in the
     paper's columns among its agents, in ours among all.
     """
-    ours = _scores(loaded.runs)
+    ours = _scores(loaded.results)
     paper = printed("bandit_regret").rename(columns={"bandit": "dataset"})
     texts = {"paper": _texts(paper), "ours": _texts(ours)}
     rows = []
@@ -75,7 +65,7 @@ def regret_table(loaded: Loaded) -> MarkdownTable:
 
 
 @styled
-def cumulative_regret(loaded: Loaded) -> Figure:
+def cumulative_regret(loaded: Obtained) -> Figure:
     """Rebuild figure 4: cumulative regret over the steps, one panel per bandit."""
     bandits = _bandits(loaded)
     figure, axes = plt.subplots(1, len(bandits), figsize=(2.6 * len(bandits), 3.0), squeeze=False)
@@ -89,7 +79,7 @@ def cumulative_regret(loaded: Loaded) -> Figure:
 
 
 @styled
-def instantaneous_regret(loaded: Loaded, windows: int = 20) -> Figure:
+def instantaneous_regret(loaded: Obtained, windows: int = 20) -> Figure:
     """Regret per step in windows of the run, as a share of the random policy's."""
     bandits = _bandits(loaded)
     figure, axes = plt.subplots(
@@ -107,17 +97,17 @@ def instantaneous_regret(loaded: Loaded, windows: int = 20) -> Figure:
 
 
 @styled
-def explored(loaded: Loaded) -> Figure:
+def explored(loaded: Obtained) -> Figure:
     """What each agent pulled in the exploration bandit: context across, arm up, one column per span."""
-    keys = loaded.runs.set_index("key")["model"]
-    frame = loaded.choices.assign(model=loaded.choices["key"].map(keys))
+    keys = loaded.results.set_index("key")["model"]
+    frame = loaded.parts["choices"].assign(model=loaded.parts["choices"]["key"].map(keys))
     models = [name for name in ORDER if name in set(frame["model"])]
     if not models:
         figure = plt.figure(figsize=(8.6, 0.6))
         figure.text(0.5, 0.5, "the exploration bandit is not among these", ha="center", va="center")
         return figure
     arms = int(frame["arm"].max()) + 1
-    steps = int(loaded.runs.loc[loaded.runs["dataset"] == "exploration", "steps"].iloc[0])
+    steps = int(loaded.results.loc[loaded.results["dataset"] == "exploration", "steps"].iloc[0])
     figure, axes = plt.subplots(
         len(models), PERIODS, figsize=(8.6, 1.45 * len(models) + 0.5), squeeze=False,
         sharex=True, sharey=True,
@@ -142,9 +132,9 @@ def explored(loaded: Loaded) -> Figure:
     return figure
 
 
-def time_table(loaded: Loaded) -> MarkdownTable:
+def time_table(loaded: Obtained) -> MarkdownTable:
     """Processor seconds per 1,000 decisions of every agent."""
-    frame = summary(loaded.runs)
+    frame = summary(loaded.results)
     seconds = {
         (row["model"], row["dataset"]): float(row["seconds_per_1000"])
         for row in frame.to_dict("records")
@@ -167,12 +157,14 @@ def constants_table() -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
-def settings_table(loaded: Loaded) -> MarkdownTable:
+def settings_table(loaded: Obtained) -> MarkdownTable:
     """Every agent's settings on every bandit, as they are stored with its results."""
     rows = []
     for model in [name for name in ORDER if name != "random"]:
         for bandit in _bandits(loaded):
-            runs = loaded.runs[(loaded.runs["model"] == model) & (loaded.runs["dataset"] == bandit)]
+            runs = loaded.results[
+                (loaded.results["model"] == model) & (loaded.results["dataset"] == bandit)
+            ]
             if len(runs):
                 agent = as_parameters(runs["parameters"].iloc[0])["agent"]
                 rows.append(
@@ -181,46 +173,10 @@ def settings_table(loaded: Loaded) -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
-def verdicts(loaded: Loaded) -> MarkdownTable:
-    """The paper's claims about the bandits, and what our numbers say to each."""
-    shares = {bandit: _shares(loaded, bandit) for bandit in _bandits(loaded)}
-    rows = []
-    for bandit, share in shares.items():
-        if not set(IN_PAPER) <= set(share):
-            continue
-        ranking = sorted(IN_PAPER, key=lambda name: share[name])
-        place = ranking.index("vst") + 1
-        claimed = 1 if bandit in ("financial", "mushroom") else 2
-        rows.append(
-            {
-                "claim": f"VST has the {_ordinal(claimed)}lowest regret on {bandit}",
-                "ours": ", ".join(f"{label(name)} {share[name]:.1%}" for name in ranking),
-                "verdict": "holds" if place == claimed else _instead(place, claimed),
-            }
-        )
-    if "vst" in shares.get("financial", {}):
-        end = end_regret(loaded, "financial", "vst")
-        rows.append(
-            {
-                "claim": "VST converges to near zero instantaneous regret on financial",
-                "ours": f"{end:.1%} of the random policy's in the last tenth",
-                "verdict": "holds" if end < NEAR_ZERO else "does not hold",
-            }
-        )
-    return MarkdownTable(pd.DataFrame(rows, columns=["claim", "ours", "verdict"]))
-
-
-def end_regret(loaded: Loaded, bandit: str, model: str) -> float:
-    """Regret per step in the last tenth of the run, as a share of the random policy's."""
-    curves = _histories(loaded, bandit)[model]
-    _, shares = _windows(loaded, bandit, curves, round(1 / END))
-    return float(shares[-1].mean())
-
-
-def random_agreement(loaded: Loaded) -> Markdown:
+def random_agreement(loaded: Obtained) -> Markdown:
     """Compare the random policy's regret with the paper's, bandit by bandit."""
     paper = printed("bandit_regret")
-    ours = _scores(loaded.runs)
+    ours = _scores(loaded.results)
     ours = ours[ours["model"] == "random"].set_index("dataset")
     lines = []
     for row in paper[paper["model"] == "random"].to_dict("records"):
@@ -233,19 +189,6 @@ def random_agreement(loaded: Loaded) -> Markdown:
         text = f"*{bandit}*: {mean:,.1f}, {where} two error bars of the paper's {target:,.2f}"
         lines.append(text if inside else f"{text}, {mean / target:.3g} times as much")
     return Markdown("\n".join(f"- {line}" for line in lines))
-
-
-def catboost_on_a_constant() -> str:
-    """What CatBoost says to a target that never changes."""
-    catboost = library("catboost")
-    model = catboost.CatBoostRegressor(
-        loss_function="RMSEWithUncertainty", allow_writing_files=False
-    )
-    try:
-        model.fit(np.arange(20.0)[:, None], np.zeros(20), verbose=False)
-    except catboost.CatBoostError as error:
-        return str(error).rpartition(": ")[2]
-    return "it was fitted after all"
 
 
 def _scores(runs: pd.DataFrame) -> pd.DataFrame:
@@ -276,21 +219,14 @@ def _plus_minus(row: dict[Any, Any]) -> str:
     return f"{row['mean']:.1f} ± {row['error']:.1f}"
 
 
-def _shares(loaded: Loaded, bandit: str) -> dict[str, float]:
-    means = loaded.runs[loaded.runs["dataset"] == bandit].groupby("model")["regret"].mean()
-    return (
-        {str(m): float(v / means["random"]) for m, v in means.items()} if "random" in means else {}
-    )
+def _bandits(loaded: Obtained) -> list[str]:
+    return [name for name in BANDITS if name in set(loaded.results["dataset"])]
 
 
-def _bandits(loaded: Loaded) -> list[str]:
-    return [name for name in BANDITS if name in set(loaded.runs["dataset"])]
-
-
-def _histories(loaded: Loaded, bandit: str) -> dict[str, pd.DataFrame]:
+def _histories(loaded: Obtained, bandit: str) -> dict[str, pd.DataFrame]:
     """Each agent's cumulative regret: steps down, seeds across."""
-    runs = loaded.runs[loaded.runs["dataset"] == bandit][["key", "model", "seed"]]
-    frame = loaded.histories.merge(runs, on="key")
+    runs = loaded.results[loaded.results["dataset"] == bandit][["key", "model", "seed"]]
+    frame = loaded.parts["histories"].merge(runs, on="key")
     return {
         model: frame[frame["model"] == model].pivot_table("regret", "step", "seed")
         for model in ORDER
@@ -299,10 +235,10 @@ def _histories(loaded: Loaded, bandit: str) -> dict[str, pd.DataFrame]:
 
 
 def _windows(
-    loaded: Loaded, bandit: str, curves: pd.DataFrame, windows: int
+    loaded: Obtained, bandit: str, curves: pd.DataFrame, windows: int
 ) -> tuple[Float[np.ndarray, " windows"], Float[np.ndarray, "windows seeds"]]:
     """Middle of each window, and its regret per step as a share of the random policy's."""
-    runs = loaded.runs[loaded.runs["dataset"] == bandit]
+    runs = loaded.results[loaded.results["dataset"] == bandit]
     per_step = float((runs["random_regret"] / runs["steps"]).mean())
     start = pd.DataFrame(0.0, index=[0], columns=curves.columns)
     whole = pd.concat([start, curves])
@@ -317,7 +253,7 @@ def _band(
 ) -> None:
     mean = curves.mean(axis=1)
     spread = curves.std(axis=1, ddof=1) if curves.shape[1] > 1 else np.zeros(len(mean))
-    colour = AGENT_COLOURS[model]
+    colour = COLOURS[model]
     axis.fill_between(steps, mean - spread, mean + spread, color=colour, alpha=0.25, lw=0)
     axis.plot(steps, mean, color=colour, lw=2.0 if model == "vst" else 1.3, label=label(model))
 
@@ -336,18 +272,8 @@ def _settings(values: dict[str, Any]) -> str:
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    nested = values.pop("peer", {})
+    nested = values.pop("peer", {}) | values.pop("tree", {})
     return nested | values
-
-
-def _ordinal(place: int) -> str:
-    return {1: "", 2: "second "}[place]
-
-
-def _instead(place: int, claimed: int) -> str:
-    if place < claimed:
-        return "better: it has the lowest"
-    return f"does not hold: it is number {place}"
 
 
 def _range(counts: Sequence[int] | pd.Series) -> str:

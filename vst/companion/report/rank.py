@@ -9,12 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
-from scipy.stats import linregress
 
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.models import label
 from vst.companion.report.style import BLUE, ORANGE, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import MarkdownTable, number
 
 COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
 
@@ -73,43 +72,8 @@ def _curve(axis: Axes, group: pd.DataFrame, score: str, model: str) -> None:
     axis.tick_params(labelsize=8)
 
 
-def slopes(results: pd.DataFrame, score: str = "auroc") -> pd.DataFrame:
-    """Slope of a score over the logarithm of the rank, from rank 1 up, with its standard error.
-
-    Every fold and rank is a point of a linear regression on ``log2(rank)``: the slope is what a
-    doubling of the rank is worth. A slope more than two standard errors from zero is clear.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per model and data set: model, dataset, slope, error, verdict, and the mean scores at
-        rank 1 and at full rank.
-    """
-    rows = []
-    for (model, dataset), group in results.groupby(["model", "dataset"], sort=False):
-        used = group[(group["rank"] >= 1) & group[score].notna()]
-        if used["rank"].nunique() < 2:
-            continue
-        line = linregress(np.log2(used["rank"].to_numpy(float)), used[score].to_numpy(float))
-        clear = abs(line.slope) > 2 * line.stderr
-        means = used.groupby("rank")[score].mean()
-        rows.append(
-            {
-                "model": model,
-                "dataset": dataset,
-                "slope": line.slope,
-                "error": line.stderr,
-                "verdict": ("helps" if line.slope > 0 else "hurts") if clear else "no clear effect",
-                "rank 1": means.iloc[0],
-                "full": means.iloc[-1],
-            }
-        )
-    columns = ["model", "dataset", "slope", "error", "verdict", "rank 1", "full"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def slope_table(found: pd.DataFrame) -> MarkdownTable:
-    """The slopes in words."""
+    """The slopes of `vst.companion.paper.claims.slopes` in words."""
     return MarkdownTable(
         pd.DataFrame(
             {
@@ -121,35 +85,9 @@ def slope_table(found: pd.DataFrame) -> MarkdownTable:
                     f"{number(slope, 4)} ± {number(error, 4)}"
                     for slope, error in zip(found["slope"], found["error"], strict=True)
                 ],
-                "rank": found["verdict"],
+                "rank": found["effect"],
             }
         )
-    )
-
-
-def judge(found: pd.DataFrame) -> str:
-    """The verdict on "generally increases with the rank", by the rule that the chapter states.
-
-    Reproduced if rank clearly helps in more than half of the configurations and clearly hurts in
-    fewer than a tenth; partly if it helps more often than it hurts; otherwise not.
-    """
-    if not len(found):
-        return "not testable here"
-    helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
-    if helps > len(found) / 2 and hurts < len(found) / 10:
-        return "reproduced"
-    return "partly reproduced" if helps > hurts else "not reproduced"
-
-
-def verdict(found: pd.DataFrame) -> Markdown:
-    """The claim, its verdict and the counts behind it."""
-    claim = "The quality of the OOD detection generally increases with the rank"
-    if not len(found):
-        return Markdown(f'"{claim}": there are no results to decide it by.')
-    helps, hurts = (int((found["verdict"] == kind).sum()) for kind in ("helps", "hurts"))
-    return Markdown(
-        f'"{claim}": **{judge(found)}**. Of {len(found)} configurations, rank clearly helps in {helps} '
-        f"and clearly hurts in {hurts}."
     )
 
 

@@ -11,11 +11,9 @@ import pandas as pd
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.models import MODEL_BY_ID, MODELS, Model
 from vst.companion.paper import TABLES, bold_cells, printed
+from vst.companion.paper.scores import WHOLE
+from vst.companion.paper.scores import scores_of as scores_of
 from vst.companion.report.tables import Html, number
-from vst.datasets import CATALOGUE
-
-#: Parts of a data set that stand in its column, under their own name.
-WHOLE = {info.name: info.part_of for info in CATALOGUE.values() if info.part_of}
 
 Comparison = Literal["better", "worse", "same", "none"]
 
@@ -52,13 +50,6 @@ def compare(ours: Score, paper: Score, *, higher_is_better: bool) -> Comparison:
     if abs(gain) <= bars:
         return "same"
     return "better" if gain > 0 else "worse"
-
-
-def scores_of(results: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Mean and standard deviation over folds of one score: model, dataset, mean, error, folds."""
-    present = results.dropna(subset=[column])
-    groups = present.groupby(["model", "dataset"], sort=False)[column]
-    return groups.agg(mean="mean", error="std", folds="size").reset_index()
 
 
 def score_table(ours: pd.DataFrame, table: str, datasets: Sequence[str]) -> Html:

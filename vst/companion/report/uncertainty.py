@@ -10,20 +10,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from vst.companion.experiments import pictures
+from vst.companion.experiments import Obtained, pictures
+from vst.companion.experiments.cells import as_parameters
 from vst.companion.experiments.pictures import (
-    Sampled,
-    Settings,
+    N_TREES,
+    PROBLEMS,
+    Drawn,
+    curve_of,
+    drawn,
     flat_rmse,
-    printed_rmse,
-    rmse,
-    size_errors,
 )
-from vst.companion.experiments.statements import Statement
 from vst.companion.models import label
+from vst.companion.paper.claims.pictures import figure_errors
 from vst.companion.protocol.synthetic import Curve
 from vst.companion.report.style import COLOURS, GREY, styled
 from vst.companion.report.tables import Html, Markdown, MarkdownTable, download, number
+from vst.soft_trees import SoftTrees
 
 TRUTH = "#222222"
 
@@ -32,109 +34,129 @@ MOST_DOTS = 400
 
 
 @styled
-def functions(problem: str, curve: Curve, sampled: Sequence[Sampled], columns: int = 3) -> Figure:
-    """Draw sampled functions, one panel per model on shared axes, with the error in its title."""
-    lines = -(-len(sampled) // columns)
+def functions(obtained: Obtained, picture: str, columns: int = 3) -> Figure:
+    """Draw a picture's functions, one panel per model on shared axes, with the error in its title."""
+    curve, several = curve_of(obtained.results, picture), drawn(obtained, picture)
+    lines = -(-len(several) // columns)
     figure, axes = plt.subplots(
         lines, columns, sharex=True, sharey=True, squeeze=False,
         figsize=(9.2, 0.6 + 2.7 * lines),
     )  # fmt: skip
-    for axis in axes.flat[len(sampled) :]:
+    for axis in axes.flat[len(several) :]:
         axis.set_visible(False)
-    paper = printed_rmse(problem)
-    for axis, one in zip(axes.flat, sampled, strict=False):
-        title = f"{label(one.model)}: RMSE {number(rmse(curve, one.draws))}"
+    paper = figure_errors(picture)
+    for axis, one in zip(axes.flat, several, strict=False):
+        title = f"{label(one.model)}: RMSE {number(one.rmse)}"
         if one.model in paper:
             title += f" (paper {number(paper[one.model], 4)})"
         _panel(axis, curve, one)
         axis.set_title(title, fontsize=9.5)
-    axes[0, 0].set_ylim(*_limits(curve, sampled))
+    axes[0, 0].set_ylim(*_limits(curve, several))
     _finish(figure, bottom=list(axes[-1]), left=list(axes[:, 0]))
     return figure
 
 
+def _sizes(results: pd.DataFrame) -> dict[int, str]:
+    """The variants of the wavelet that differ in their number of rows, by that number."""
+    rows = results[results["dataset"] == "wavelet"]
+    rows = rows[(rows["variant"] == "usual") | rows["variant"].str.startswith("rows ")]
+    return dict(sorted(zip(rows["rows"].astype(int), rows["variant"], strict=True)))
+
+
 @styled
-def by_size(fits: Mapping[int, tuple[Curve, Sequence[Sampled]]]) -> Figure:
-    """Draw sampled functions, a row of panels per number of observations, a column per model."""
-    models = [one.model for one in next(iter(fits.values()))[1]]
+def by_size(obtained: Obtained) -> Figure:
+    """Draw the wavelet's functions: a row of panels per number of observations, a column per model."""
+    sizes = _sizes(obtained.results)
+    fits = {n: drawn(obtained, "wavelet", variant) for n, variant in sizes.items()}
+    models = [one.model for one in next(iter(fits.values()))]
     figure, axes = plt.subplots(
         len(fits), len(models), sharex=True, sharey=True, squeeze=False,
         figsize=(1.2 + 2.1 * len(models), 0.6 + 1.75 * len(fits)),
     )  # fmt: skip
-    for row, (n, (curve, sampled)) in zip(axes, fits.items(), strict=True):
-        for axis, one in zip(row, sampled, strict=True):
+    for row, (n, several) in zip(axes, fits.items(), strict=True):
+        curve = curve_of(obtained.results, "wavelet", sizes[n])
+        for axis, one in zip(row, several, strict=True):
             _panel(axis, curve, one)
-            axis.set_title(f"{label(one.model)}: {number(rmse(curve, one.draws))}", fontsize=9)
+            axis.set_title(f"{label(one.model)}: {number(one.rmse)}", fontsize=9)
         row[0].set_ylabel(f"{n:,} rows\ny", fontsize=9)
-    curve = next(iter(fits.values()))[0]
-    axes[0, 0].set_ylim(*_limits(curve, []))
+    axes[0, 0].set_ylim(*_limits(curve_of(obtained.results, "wavelet"), []))
     _finish(figure, bottom=list(axes[-1]), left=[])
     return figure
 
 
 @styled
-def errors_by_size(fits: Mapping[int, tuple[Curve, Sequence[Sampled]]]) -> Figure:
-    """Draw each model's error against the number of observations, labelled at its end."""
+def errors_by_size(results: pd.DataFrame) -> Figure:
+    """Draw each model's error on the first wavelet against the number of observations."""
+    sizes = _sizes(results)
+    rows = results[(results["dataset"] == "wavelet") & results["variant"].isin(sizes.values())]
+    table = rows[rows["seed"] == rows["seed"].min()].pivot_table(
+        "rmse", "rows", "model", sort=False
+    )
+    table = table.sort_index()
     figure, axis = plt.subplots(figsize=(6.4, 3.0))
-    table = size_errors(fits)
-    sizes = list(table)
-    for model in table[sizes[0]]:
-        values = [table[n][model] for n in sizes]
-        axis.plot(sizes, values, "o-", ms=4, color=COLOURS[model])
+    for model in PROBLEMS["wavelet"].models:
+        values = table[model].to_numpy()
+        axis.plot(table.index, values, "o-", ms=4, color=COLOURS[model])
         axis.annotate(
-            label(model), (sizes[-1], values[-1]), xytext=(7, 0), textcoords="offset points",
+            label(model), (table.index[-1], values[-1]), xytext=(7, 0), textcoords="offset points",
             va="center", color=TRUTH, fontsize=9,
         )  # fmt: skip
-    flat = flat_rmse(fits[sizes[0]][0])
-    axis.plot(sizes, [flat] * len(sizes), color=GREY, ls=":", lw=1.2)
+    flat = flat_rmse(curve_of(results, "wavelet"))
+    axis.plot(table.index, [flat] * len(table), color=GREY, ls=":", lw=1.2)
     axis.annotate(
-        "a flat line", (sizes[0], flat), xytext=(0, 10), textcoords="offset points",
+        "a flat line", (table.index[0], flat), xytext=(0, 10), textcoords="offset points",
         color=GREY, fontsize=9,
     )  # fmt: skip
     axis.set(
         xscale="log",
         xlabel="observations",
         ylabel="RMSE",
-        ylim=(0, 1.25 * max(flat, *table[sizes[0]].values())),
+        ylim=(0, 1.25 * max(flat, *table.iloc[0])),
     )
-    axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axis.set_xticks(table.index, [f"{n:,}" for n in table.index])
     axis.minorticks_off()
     axis.margins(x=0.14)
     return figure
 
 
 @styled
-def spreads(panels: Mapping[str, tuple[Curve, Sequence[Sampled]]]) -> Figure:
-    """Draw the spread of the sampled functions over the input, one panel per problem."""
-    figure, axes = plt.subplots(1, len(panels), figsize=(9.2, 3.0), sharey=True, squeeze=False)
-    for axis, (title, (curve, sampled)) in zip(axes[0], panels.items(), strict=True):
-        x = curve.grid[:, 0]
+def spreads(obtained: Obtained, pictures: Sequence[str] = ("tails", "gap")) -> Figure:
+    """Draw the spread of the functions over the input, one panel per picture."""
+    figure, axes = plt.subplots(1, len(pictures), figsize=(9.2, 3.0), sharey=True, squeeze=False)
+    for axis, picture in zip(axes[0], pictures, strict=True):
+        curve = curve_of(obtained.results, picture)
         for low, high in curve.support:
             axis.axvspan(low, high, color="#eeeeee", lw=0, zorder=0)
-        for one in sampled:
+        for one in drawn(obtained, picture):
             axis.plot(
-                x, one.draws.std(axis=0), color=COLOURS[one.model], label=label(one.model), lw=1.4
+                one.x,
+                one.draws.std(axis=0),
+                color=COLOURS[one.model],
+                label=label(one.model),
+                lw=1.4,
             )
-        axis.set(title=title, xlabel="x", yscale="log", xlim=(x[0], x[-1]))
+        axis.set(
+            title=picture, xlabel="x", yscale="log", xlim=(curve.grid[0, 0], curve.grid[-1, 0])
+        )
     axes[0, 0].set_ylabel("spread of the functions")
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper right", ncols=3, fontsize=8.5)
     return figure
 
 
-def _panel(axis: Axes, curve: Curve, one: Sampled) -> None:
+def _panel(axis: Axes, curve: Curve, one: Drawn) -> None:
     x = curve.grid[:, 0]
     shown = np.random.default_rng(0).permutation(len(curve.x))[:MOST_DOTS]
     axis.scatter(curve.x[shown, 0], curve.y[shown], s=4, color=GREY, alpha=0.35, lw=0, zorder=1)
-    axis.plot(x, one.draws.T, color=COLOURS[one.model], alpha=0.4, lw=0.8, zorder=2)
+    axis.plot(one.x, one.draws.T, color=COLOURS[one.model], alpha=0.4, lw=0.8, zorder=2)
     axis.plot(x, curve.truth, color=TRUTH, ls="--", lw=1.1, zorder=3)
     axis.set_xlim(x[0], x[-1])
 
 
-def _limits(curve: Curve, sampled: Sequence[Sampled]) -> tuple[float, float]:
+def _limits(curve: Curve, several: Sequence[Drawn]) -> tuple[float, float]:
     """Room for the truth, the data and nearly all of the functions; a few may leave the picture."""
     values = [curve.y, curve.truth]
-    values += [np.quantile(one.draws, [0.01, 0.99]) for one in sampled]
+    values += [np.quantile(one.draws, [0.01, 0.99]) for one in several]
     low, high = (edge(list(map(edge, values))) for edge in (np.min, np.max))
     margin = 0.06 * (high - low)
     return float(low - margin), float(high + margin)
@@ -173,25 +195,29 @@ GAP_HEADINGS = {
 }
 
 
-def setup(settings: Settings, rows: int, repeats: int) -> Markdown:
+def setup(results: pd.DataFrame) -> Markdown:
     """Say how the models are set."""
+    tails = results[(results["dataset"] == "tails") & (results["variant"] == "usual")]
+    described = as_parameters(tails.loc[tails["model"] == "vst", "parameters"].iloc[0])
+    tree = SoftTrees(**described["setting"])
+    repeats = tails["seed"].nunique()
     sets = "data set" if repeats == 1 else "data sets"
     return Markdown(
-        f"Every picture has {repeats} {sets} of {rows:,} rows, drawn with different seeds: the "
-        "first is shown, all are measured. The soft trees have the same settings in all of them: "
-        f"linear leaves, depth {settings.depth}, posterior rank {settings.rank}, "
-        f"β = {settings.beta:g}, a prior of standard deviation {settings.prior_scale:g} and "
-        f"{settings.steps:,} steps; the VSGBM has {settings.n_trees} such trees of one level "
+        f"Every picture has {repeats} {sets} of {described['rows']:,} rows, drawn with different "
+        "seeds: the first is shown, all are measured. The soft trees have the same settings in all "
+        f"of them: linear leaves, depth {tree.depth}, posterior rank {tree.rank}, "
+        f"β = {tree.beta:g}, a prior of standard deviation {tree.prior_scale:g} and "
+        f"{tree.steps:,} steps; the VSGBM has {N_TREES} such trees of one level "
         "fewer. XBART and SGLB have the "
         f"settings from which they are tuned in the other chapters. Each model draws "
-        f"{settings.functions} functions; SGLB has as many members."
+        f"{described['functions']} functions; SGLB has as many members."
     )
 
 
-def flat_note(curve: Curve) -> Markdown:
+def flat_note(results: pd.DataFrame) -> Markdown:
     """Say what the errors on a curve are to be compared with, ours and the paper's."""
-    flat = flat_rmse(curve)
-    paper = printed_rmse("wavelet")
+    flat = flat_rmse(curve_of(results, "wavelet"))
+    paper = figure_errors("wavelet")
     above = [label(model) for model, error in paper.items() if error > flat]
     note = (
         f"A flat line has an error of {number(flat)} on this wavelet. It is the yardstick for "
@@ -206,12 +232,14 @@ def flat_note(curve: Curve) -> Markdown:
 
 
 def measure_table(
-    problem: str, measures: pd.DataFrame, headings: Mapping[str, str] | None = None
+    results: pd.DataFrame, picture: str, headings: Mapping[str, str] | None = None
 ) -> MarkdownTable:
-    """Medians over the data sets, one row per model, with the paper's printed errors."""
+    """Medians over a picture's data sets, one row per model, with the paper's printed errors."""
     headings = {**HEADINGS, **(headings or {})}
-    medians = measures.groupby("model", sort=False).median(numeric_only=True)
-    paper = printed_rmse(problem)
+    usual = results[(results["dataset"] == picture) & (results["variant"] == "usual")]
+    medians = usual.groupby("model", sort=False)[list(headings)].median()
+    medians = medians.dropna(axis=1, how="all").loc[list(PROBLEMS[picture].models)]
+    paper = figure_errors(picture)
     rows = []
     for model in medians.index:
         row = {"model": label(str(model))}
@@ -229,54 +257,34 @@ def _text(column: str, value: float) -> str:
     return number(value, 1 if column in ("ratio", "seconds") else 3)
 
 
-def statement_table(statements: Sequence[Statement]) -> MarkdownTable:
-    """What the paper says, the rule, the numbers and the verdict, one row per statement."""
-    own = {True: "holds", False: "**does not hold**", None: "prints none"}
-    return MarkdownTable(
-        pd.DataFrame(
-            {
-                "the paper says": one.says,
-                "a check holds if": one.rule,
-                "measured (median)": one.measured,
-                "checks that hold": f"{sum(one.checks)} of {len(one.checks)}",
-                "the paper's own numbers": own[one.printed],
-                "verdict": f"**{one.verdict}**",
-            }
-            for one in statements
-        )
-    )
-
-
-def downloads(measures: Mapping[str, pd.DataFrame]) -> Html:
+def downloads(results: pd.DataFrame) -> Html:
     """A link that saves the measures of all pictures, one row per data set and model."""
-    frame = pd.concat(
-        [table.assign(picture=name) for name, table in measures.items()], ignore_index=True
-    )
-    columns = ["picture", *(column for column in frame.columns if column != "picture")]
+    frame = results.drop(columns=["key"]).rename(columns={"dataset": "picture"})
     text = "The measures of all pictures, one row per data set and model (CSV)"
-    return download(frame[columns], "uncertainty.csv", text, sys.modules[__name__], pictures)
+    return download(frame, "uncertainty.csv", text, sys.modules[__name__], pictures)
 
 
-def scoreboard(statements: Mapping[str, Sequence[Statement]]) -> Markdown:
-    """How many statements of each figure came out, in a list."""
-    lines = []
-    for figure, several in statements.items():
-        words = [one.verdict for one in several]
-        counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-        lines.append(f"- {figure}: {counts}")
-    return Markdown("\n".join(lines))
+def setting_table(
+    results: pd.DataFrame, picture: str, name: str, values: Mapping[str, str], *, flat: bool = False
+) -> MarkdownTable:
+    """Median errors as one setting changes: a row per model, a column per variant of the fits.
 
-
-def setting_table(name: str, errors: pd.DataFrame, flat: float | None = None) -> MarkdownTable:
-    """Errors of some models as one setting changes: a row per model, a column per value."""
+    Parameters
+    ----------
+    values
+        Variants, and the value of the setting in each; the models of the last are shown.
+    flat
+        Add the error of a flat line.
+    """
+    part = results[results["dataset"] == picture]
+    medians = part.groupby(["variant", "model"])["rmse"].median()
+    models = [m for m in PROBLEMS[picture].models if (list(values)[-1], m) in medians.index]
     rows = [
-        {"RMSE of": label(str(model))}
-        | {f"{name} {value:g}": number(float(error)) for value, error in row.items()}
-        for model, row in errors.iterrows()
+        {"RMSE of": label(model)}
+        | {f"{name} {value}": number(medians[variant, model]) for variant, value in values.items()}
+        for model in models
     ]
-    if flat is not None:
-        rows.append(
-            {"RMSE of": "a flat line"}
-            | {key: number(flat) for key in list(rows[0]) if key != "RMSE of"}
-        )
+    if flat:
+        error = number(flat_rmse(curve_of(results, picture)))
+        rows.append({"RMSE of": "a flat line"} | {f"{name} {v}": error for v in values.values()})
     return MarkdownTable(pd.DataFrame(rows))

@@ -1,0 +1,27 @@
+"""The paper's claims: a rule for each, in one place, and the verdict that it gives.
+
+`CLAIMS` lists all of them. A rule looks at `vst.companion.paper.evidence.Evidence`, and every page
+that shows a verdict takes it from `verdicts`.
+"""
+
+from vst.companion.paper.claims.bandits import NEAR_ZERO
+from vst.companion.paper.claims.claim import WORDS, Claim, Judgement, Verdict
+from vst.companion.paper.claims.rank import slopes
+from vst.companion.paper.claims.registry import CLAIMS, verdicts
+from vst.companion.paper.claims.tables import MANY_TREES, ONE_TREE, VSGBM, VST, count
+
+__all__ = [
+    "CLAIMS",
+    "MANY_TREES",
+    "NEAR_ZERO",
+    "ONE_TREE",
+    "VSGBM",
+    "VST",
+    "WORDS",
+    "Claim",
+    "Judgement",
+    "Verdict",
+    "count",
+    "slopes",
+    "verdicts",
+]

@@ -1,0 +1,62 @@
+"""The rule for figure 3: whether detection gets better with the rank of the posterior."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy.stats import linregress
+
+from vst.companion.paper.claims.claim import Judgement, decided, undecided
+from vst.companion.paper.claims.tables import VST
+from vst.companion.paper.scores import column_of
+from vst.companion.paper.tables import DATASETS
+
+#: In how many of the configurations rank has to help, and in how many it may hurt.
+HELPS, HURTS = 0.5, 0.1
+
+
+def slopes(results: pd.DataFrame, score: str = "auroc") -> pd.DataFrame:
+    """Slope of a score over the logarithm of the rank, from rank 1 up, with its standard error.
+
+    Every fold and rank is a point of a linear regression on ``log2(rank)``: the slope is what a
+    doubling of the rank is worth. A slope more than two standard errors from zero is clear.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per model and data set: model, dataset, slope, error, effect, and the mean scores at
+        rank 1 and at full rank.
+    """
+    rows = []
+    for (model, dataset), group in results.groupby(["model", "dataset"], sort=False):
+        used = group[(group["rank"] >= 1) & group[score].notna()]
+        if used["rank"].nunique() < 2:
+            continue
+        line = linregress(np.log2(used["rank"].to_numpy(float)), used[score].to_numpy(float))
+        clear = abs(line.slope) > 2 * line.stderr
+        means = used.groupby("rank")[score].mean()
+        rows.append(
+            {
+                "model": model,
+                "dataset": dataset,
+                "slope": line.slope,
+                "error": line.stderr,
+                "effect": ("helps" if line.slope > 0 else "hurts") if clear else "no clear effect",
+                "rank 1": means.iloc[0],
+                "full": means.iloc[-1],
+            }
+        )
+    columns = ["model", "dataset", "slope", "error", "effect", "rank 1", "full"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def generally_helps(results: pd.DataFrame) -> Judgement:
+    """Rank helps in most configurations of data set and leaves, and hurts in few."""
+    found = slopes(results)
+    places = set(zip(found["model"], found["dataset"].map(column_of), strict=True))
+    helps, hurts = (int((found["effect"] == kind).sum()) for kind in ("helps", "hurts"))
+    text = f"helps in {helps}, hurts in {hurts} of {len(found)}" if len(found) else ""
+    if not set(product(VST, DATASETS)) <= places:
+        return undecided(text)
+    holds = helps > HELPS * len(found) and hurts < HURTS * len(found)
+    return decided(text, holds=holds, partly=helps > hurts)
