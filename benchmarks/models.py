@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
+from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
 
 import vst
 from benchmarks.measure import RESULTS, ROOT, Row, machine, peak_memory, report
 from vst.companion.experiments import datasets
 from vst.companion.experiments.regression import prepared, setting_for
-from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
 from vst.companion.experiments.tuning import default_trials, is_soft, tuned_settings
 from vst.companion.models import label
 from vst.companion.peers import Fitted, NoDensityError, Peer

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.companion.models import GROUPS, MODEL_BY_ID, MODELS, label
+from vst.companion.models import FAMILY_LABELS, GROUPS, MODEL_BY_ID, MODELS, label
 from vst.companion.paper import (
     ARTEFACT_BY_ID,
     ARTEFACTS,
@@ -25,7 +25,6 @@ from vst.companion.paper import (
     printed,
 )
 from vst.companion.paper.inconsistencies import JESTER_REGRET_PER_STEP, mushroom_regrets
-from vst.companion.models import FAMILY_LABELS
 from vst.datasets import describe, load_dataset
 from vst.datasets.places import find
 from vst.errors import UserError

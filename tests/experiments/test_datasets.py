@@ -1,9 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from vst.companion.experiments.obtain import paper_datasets, regression_results
 
 from vst.companion.experiments import datasets
-from vst.companion.experiments.obtain import paper_datasets, regression_results
 from vst.companion.experiments.profiles import profile
 from vst.companion.models import MODELS
 from vst.errors import UserError

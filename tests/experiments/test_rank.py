@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from vst.companion.experiments.soft_trees import fit_stack
 
 from vst.companion.experiments import rank, regression, runner
 from vst.companion.experiments.cells import as_parameters
 from vst.companion.experiments.profiles import FULL_RANK, PROFILES
-from vst.companion.experiments.soft_trees import fit_stack
 from vst.companion.experiments.store import Store
 from vst.errors import UserError
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-
 from vst.companion.experiments.obtain import Obtained
+
 from vst.companion.models import MODELS
 from vst.companion.paper import printed
 from vst.companion.report import rank, regression

@@ -54,6 +54,8 @@ def distances(dataset: str) -> dict[str, float] | None:
     epistemic variance that grows with the plain distance; if the weights act on whitened features, with
     Mahalanobis' distance, which knows how the features go together.
     """
+    if not datasets.is_here(dataset):
+        return None
     found = {}
     for name, whiten in (("plain", False), ("Mahalanobis", True)):
         try:

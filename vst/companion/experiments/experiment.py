@@ -218,6 +218,8 @@ def obtain(
     limits = find_profile(profile)
     compute = limits.computes if compute is None else compute
     jobs = experiment.jobs(limits, compute=compute, **chosen)
+    if not compute and any(datasets.is_file(job.needs) for job in jobs):
+        raise UserError("results of a file of your own are not published: choose profile quick")
     places = [out] if out else directories(experiment.name, profile)
     stores = [Results(experiment, place) for place in places]
     if compute:
@@ -265,8 +267,8 @@ def _compute(
 ) -> None:
     store.require_writable()
     have = {key for each in stores for key in each.load(_files(jobs))["key"]} - again
-    left = [job for job in (job.without(have) for job in jobs) if job is not None]
-    left = [job for job in left if datasets.is_here(job.needs)]
+    parts = (job.without(have) for job in jobs)
+    left = [job for job in parts if job is not None and datasets.is_here(job.needs)]
     total, todo = (sum(job.size for job in some) for some in (jobs, left))
     if announce is not None:
         announce(f"{total} cells, {todo} to compute into {store.directory}")

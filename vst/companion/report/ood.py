@@ -22,13 +22,15 @@ from vst.datasets import CATALOGUE
 
 
 def distance_table(
-    results: pd.DataFrame, found_distances: Mapping[str, dict[str, float]]
+    results: pd.DataFrame, by_dataset: Mapping[str, dict[str, float] | None]
 ) -> MarkdownTable:
-    """AUROC of distances, by data set, beside that of soft trees, and the paper's."""
+    """AUROC of distances, where both kinds of rows are here, beside soft trees' and the paper's."""
     ours = scores_of(results, "auroc").set_index(["model", "dataset"])["mean"]
     paper = printed("ood_auroc").set_index(["model", "dataset"])["mean"]
     rows = []
-    for dataset, found in found_distances.items():
+    for dataset, found in by_dataset.items():
+        if found is None:
+            continue
         row = {"data set": datasets.label(dataset)}
         row |= {f"{name} distance": number(value) for name, value in found.items()}
         for model in ("vst-linear", "vst-plus"):

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.experiments.experiment import Obtained
+from vst.companion.experiments.experiment import Experiment, Obtained
 from vst.companion.experiments.trials import tuned_settings, tuned_table
 from vst.companion.models import MODEL_BY_ID, MODELS, label
 from vst.companion.paper import TABLES, printed
@@ -249,7 +249,7 @@ def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
-def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown:
+def completeness(obtained: Obtained, experiment: Experiment) -> Markdown:
     """Say what the tables rest on, and how to compute what is not there."""
     results = obtained.results
     text = (
@@ -259,7 +259,7 @@ def completeness(obtained: Obtained, experiment: str = "regression") -> Markdown
     if obtained.missing:
         text += (
             f" **{obtained.missing:,} more are not there yet** and leave gaps, or scores over fewer "
-            f"folds, in what follows; `vst run {experiment} --profile paper` computes them."
+            f"folds, in what follows; `vst run {experiment.name} --profile paper` computes them."
         )
     return Markdown(text)
 
