@@ -5,8 +5,7 @@ what to do with it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from types import MappingProxyType
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from vst.companion.peers import (
@@ -155,7 +154,7 @@ class Model:
     family: str
     settings: Setting
     ranges: Ranges
-    own_ranges: Ranges = MappingProxyType({})
+    own_ranges: Ranges = field(default_factory=dict)
     origin: Literal["paper", "beyond", "today"] = "paper"
     has_density: bool = True
     trials: int = 16

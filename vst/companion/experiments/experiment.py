@@ -241,17 +241,13 @@ def published(experiment: str) -> Path:
     return bundled_directory() / "results" / experiment
 
 
-def require_publishable(profile: str, jobs: Sequence[Job]) -> None:
+def require_publishable(profile: str, names: Iterable[str]) -> None:
     """Refuse to publish what is not the protocol's, or into an installed package."""
     if profile != "paper":
-        raise UserError(
-            f"only results of the full protocol are published: --profile paper, not {profile}"
-        )
+        raise UserError("--publish goes with --profile paper: only the full protocol is published")
     if not in_checkout():
-        raise UserError(
-            "results are published in a checkout of the repository: this package is installed"
-        )
-    files = sorted({job.cells[0].dataset for job in jobs if datasets.is_file(job.cells[0].dataset)})
+        raise UserError("--publish needs a checkout of the repository: this package is installed")
+    files = sorted({name for name in names if datasets.is_file(name)})
     if files:
         raise UserError(f"results of a file of your own are not published: {', '.join(files)}")
 
@@ -267,8 +263,8 @@ def _compute(
 ) -> None:
     store.require_writable()
     have = {key for each in stores for key in each.load(_files(jobs))["key"]} - again
-    parts = (job.without(have) for job in jobs)
-    left = [job for job in parts if job is not None and datasets.is_here(job.needs)]
+    unfinished = (job.without(have) for job in jobs)
+    left = [job for job in unfinished if job is not None and datasets.is_here(job.needs)]
     total, todo = (sum(job.size for job in some) for some in (jobs, left))
     if announce is not None:
         announce(f"{total} cells, {todo} to compute into {store.directory}")

@@ -7,6 +7,7 @@ Every stored row carries its model's fingerprint, so that rows of older code can
 import hashlib
 import json
 import os
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -30,6 +31,9 @@ TINY = Profile(
         "depth": 3, "initial_pulls": 4, "steps_per_update": 10,
     },
 )  # fmt: skip
+
+#: A learning rate at which a hundred steps take a soft tree somewhere.
+BRISK = 0.03
 
 #: Decisions of an agent's tiny run: a few after its initial pulls of twenty arms.
 DECISIONS = 160
@@ -73,7 +77,7 @@ def fingerprint(name: str) -> str:
     Examples
     --------
     >>> fingerprint("agent random")
-    '2304'
+    '147.001'
     """
     value = _of_agent(name.removeprefix("agent ")) if name.startswith("agent ") else _of_model(name)
     return f"{value:.6g}"
@@ -93,7 +97,10 @@ def equal(stored: str, now: str) -> bool:
 
 def _of_model(name: str) -> float:
     x, y = _rows()
-    fitted = fit_rows(TINY.limited(MODEL_BY_ID[name].settings), x[:60], y[:60], seed=0)
+    setting = TINY.limited(MODEL_BY_ID[name].settings)
+    if MODEL_BY_ID[name].is_soft:
+        setting = replace(setting, learning_rate=BRISK)
+    fitted = fit_rows(setting, x[:60], y[:60], seed=0)
     found = score(fitted, x[60:], y[60:])
     return float(found["rmse"] if found["log_likelihood"] is None else found["log_likelihood"])
 
