@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vst import arrays
+from vst import VSTRegressor, arrays
 from vst.companion.protocol import prepare, split_rows
 from vst.datasets import load_dataset
 from vst.errors import DataError
-from vst.preprocessing import Standardised, Standardiser, TableEncoder
+from vst.preprocessing import Standardised, Standardiser, TableEncoder, check_new_data
 from vst.tables import load_table
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -143,3 +143,76 @@ def test_blocks_of_rows_change_nothing(monkeypatch, whiten):
     np.testing.assert_allclose(blocks.mean, x.mean(axis=0, dtype=float), rtol=1e-12)
     np.testing.assert_allclose(blocks.scale, x.std(axis=0, dtype=float), rtol=1e-12)
     np.testing.assert_allclose(blocks(x), whole(x), rtol=1e-5, atol=1e-6)
+
+
+@given(names=st.lists(st.sampled_from(["a", "a=u", "a=u (2)", "a=u=v"]), unique=True, min_size=1))
+def test_features_of_different_columns_never_share_a_name(names):
+    cells = {name: [1, 2] if name == "a=u (2)" else ["u", "u=v"] for name in names}
+    encoder = TableEncoder.fit(frame := pd.DataFrame(cells))
+    assert len(set(encoder.feature_names)) == encoder.encode(frame).shape[1]
+
+
+def test_a_feature_name_that_is_taken_gets_a_number():
+    frame = pd.DataFrame(
+        {"a=u": [1.0, 2.0], "a": ["u", "v"], "b": pd.Series([1, "1"], dtype=object)}
+    )
+    names = TableEncoder.fit(frame).feature_names
+    assert names == ["a=u", "a=u (2)", "a=v", "b=1", "b=1 (2)"]
+
+
+def test_gaps_in_text_are_counted_and_the_advice_names_the_column():
+    gaps = pd.DataFrame({"town": ["x", None, "y", None]})
+    with pytest.raises(DataError, match=r"'town' has 2 missing values in 4 rows: .*df\['town'\]"):
+        TableEncoder.fit(gaps)
+
+
+DAYS = np.array(["2020-01-01", "NaT"], "M8[D]")
+ROWS = np.array([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        DAYS[:, None],
+        DAYS[:, None] - DAYS[0],
+        np.array([[1.0, DAYS[0]], [2.0, DAYS[1]]], dtype=object),
+        np.array([[1.0, pd.Timestamp("2020")], [2.0, pd.NaT]], dtype=object),
+        np.array([[1.0, 3.0], [2.0, pd.NaT]], dtype=object),
+        pd.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2020", None])}),
+    ],
+)
+def test_dates_are_never_numbers(dates):
+    for arguments in (
+        (dates, [1.0, 2.0]),
+        (ROWS, dates[:, -1] if hasattr(dates, "flat") else DAYS),
+    ):
+        with pytest.raises(ValueError, match=r"holds dates|turn dates into numbers"):
+            VSTRegressor().fit(*arguments)
+
+
+def test_a_number_does_not_become_a_date_after_training():
+    frame = pd.DataFrame({"a": [1.0, 2.0]})
+    dates = pd.DataFrame({"a": pd.to_datetime(["2020", None])})
+    with pytest.raises(ValueError, match="column 'a' holds dates"):
+        TableEncoder.fit(frame).encode(dates)
+    for x in (dates, DAYS[:, None]):
+        with pytest.raises(ValueError, match=r"column '\w' (of X )?holds dates"):
+            check_new_data(VSTRegressor(), x, None, Standardiser.fit(ROWS))
+
+
+def test_masked_values_are_refused():
+    x = np.ma.masked_array([[1.0], [2.0], [3.0]], mask=[[0], [1], [0]])
+    y = np.ma.masked_array([1.0, 2.0, 3.0], mask=[0, 0, 1])
+    model = VSTRegressor(depth=1, steps=1)
+    with pytest.raises(
+        ValueError, match=r"X is a masked array, and 1 of its 3 values .* X\.filled"
+    ):
+        model.fit(x, y.data)
+    with pytest.raises(
+        ValueError, match=r"y is a masked array, and 1 of its 3 values .* y\.filled"
+    ):
+        model.fit(x.data, y)
+    for table in (pd.DataFrame({"a": x.data[:, 0]}), x.data, np.ma.masked_array(x.data)):
+        fitted = model.fit(table, y.data)
+        with pytest.raises(ValueError, match="X is a masked array"):
+            fitted.predict(x)

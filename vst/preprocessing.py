@@ -1,9 +1,11 @@
 """Everything done to a table before a model sees it: checks, one-hot columns, standardising."""
 
+import datetime
+import itertools
 import math
 import numbers
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from vst.arrays import empty_aligned, row_blocks
+from vst.errors import DataError
 
 #: Directions with less than this share of the largest variance are rounding noise, and dropped.
 WHITENING_TOLERANCE = 1e-8
@@ -38,25 +41,31 @@ class TableEncoder:
     def fit(cls, frame: pd.DataFrame) -> "TableEncoder":
         """Learn which columns are categorical (text, category) and what is in them."""
         if isinstance(frame.columns, pd.MultiIndex) or not frame.columns.is_unique:
-            raise ValueError(
+            raise DataError(
                 "column names must be single and all different: rename the table's columns"
             )
         return cls(tuple(frame.columns), tuple(_categories(frame[name]) for name in frame.columns))
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the encoded features: ``column`` or ``column=category``."""
-        return [
-            str(name) if category is None else f"{name}={category}"
-            for name, categories in zip(self.columns, self.categories, strict=True)
-            for category in (categories if categories is not None else (None,))
-        ]
+        """Names of the encoded features: ``column`` or ``column=category``.
+
+        All are different: a name that an earlier feature has gets a number, as in ``a=u (2)`` for the
+        category ``u`` of a column ``a`` that follows a column ``a=u``.
+        """
+        return _numbered(
+            [
+                str(name) if category is None else f"{name}={category}"
+                for name, categories in zip(self.columns, self.categories, strict=True)
+                for category in (categories if categories is not None else (None,))
+            ]
+        )
 
     def encode(self, frame: pd.DataFrame) -> Float[np.ndarray, "n features"]:
         """Turn a table into numbers. A category never seen before becomes zeros, with a warning."""
         missing = [str(name) for name in self.columns if name not in frame.columns]
         if missing:
-            raise ValueError(f"the table has no column {', '.join(missing)}")
+            raise DataError(f"the table has no column {', '.join(missing)}")
         blocks = [
             _numbers(frame[name])[:, None] if known is None else _one_hot(frame[name], known)
             for name, known in zip(self.columns, self.categories, strict=True)
@@ -162,33 +171,48 @@ def _mean(blocks: Iterable[Float[np.ndarray, "m ..."]]) -> Float[np.ndarray, "..
     return np.sum(sums, axis=0) / sum(counts)
 
 
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The names, with a number after each that is not the first of its kind."""
+    given, found = set(names), dict[str, None]()
+    for name in names:
+        others = (f"{name} ({i})" for i in itertools.count(2))
+        free = (other for other in others if other not in given and other not in found)
+        found[next(free) if name in found else name] = None
+    return list(found)
+
+
 def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:
     column = column.infer_objects()
     if pd.api.types.is_complex_dtype(column):
-        raise ValueError(f"column {column.name!r} holds complex numbers: use real ones")
+        raise DataError(f"column {column.name!r} holds complex numbers: use real ones")
     if pd.api.types.is_numeric_dtype(column):
         return None
-    dates = (pd.DatetimeTZDtype, pd.PeriodDtype)
-    if isinstance(column.dtype, dates) or getattr(column.dtype, "kind", "") in "mM":
-        raise ValueError(
-            f"column {column.name!r} holds dates; turn it into numbers or text, "
-            f"for example df[{column.name!r}].dt.dayofyear"
-        )
+    _refuse_date_column(column)
     _require_present(column)
     values = [getattr(v, "item", lambda v=v: v)() for v in column.unique()]
     odd = next((v for v in values if not isinstance(v, str | int | float)), None)
     if odd is not None:
-        raise ValueError(
+        raise DataError(
             f"column {column.name!r} holds {odd!r}, which is no category: use text or numbers"
         )
     return tuple(sorted(values, key=str))
 
 
+def _refuse_date_column(column: pd.Series) -> None:
+    dates = (pd.DatetimeTZDtype, pd.PeriodDtype)
+    if isinstance(column.dtype, dates) or getattr(column.dtype, "kind", "") in "mM":
+        raise DataError(
+            f"column {column.name!r} holds dates; turn it into numbers or text, "
+            f"for example df[{column.name!r}].dt.dayofyear"
+        )
+
+
 def _numbers(column: pd.Series) -> Float[np.ndarray, " n"]:
+    _refuse_date_column(column)  # pandas would count nanoseconds
     try:
         return pd.to_numeric(column).to_numpy(float, na_value=np.nan)
     except (ValueError, TypeError) as error:
-        raise ValueError(
+        raise DataError(
             f"column {column.name!r} was numeric when the model was fitted and is not now: {error}"
         ) from None
 
@@ -210,9 +234,10 @@ def _one_hot(column: pd.Series, known: tuple[Hashable, ...]) -> Float[np.ndarray
 def _require_present(column: pd.Series) -> None:
     missing = int(column.isna().sum())
     if missing:
-        raise ValueError(
-            f"column {column.name!r} has {missing} missing values (NaN); fill them in, for example "
-            f"with a category of their own, or drop these rows"
+        raise DataError(
+            f"column {column.name!r} has {missing} missing value{'s' if missing > 1 else ''} in "
+            f"{len(column)} rows: fill them in, for example with a category of their own, "
+            f"df[{column.name!r}].fillna('missing'), or drop these rows"
         )
 
 
@@ -260,6 +285,8 @@ def check_training_data(
         "y_numeric": True,
         "estimator": estimator,
     }
+    _refuse_masked("X", X)
+    _refuse_masked("y", y)
     y = _numeric(y)
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, y, skip_check_array=True)
@@ -269,6 +296,7 @@ def check_training_data(
         names = encoder.feature_names
     else:
         encoder = None
+        _refuse_dates(X)
         del rules["estimator"]
         x, y = validate_data(estimator, X, y, **rules)
         names = [str(i) for i in range(x.shape[1])]
@@ -280,6 +308,7 @@ def check_new_data(
     estimator: BaseEstimator, X: Table, encoder: TableEncoder | None, standardiser: Standardiser
 ) -> Standardised:
     """Numbers to predict on, encoded as the training table was, and standardised when looked at."""
+    _refuse_masked("X", X)
     if encoder is not None and isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         x = check_array(encoder.encode(X), ensure_all_finite=False, estimator=estimator)
@@ -289,6 +318,7 @@ def check_new_data(
             f"DataFrame with the columns {', '.join(map(str, encoder.columns))}"
         )
     else:
+        _refuse_dates(X)
         x = validate_data(estimator, X, reset=False, dtype=PRECISIONS, ensure_all_finite=False)
     names = encoder.feature_names if encoder else [str(i) for i in range(x.shape[1])]
     _require_finite(x, names)
@@ -334,7 +364,7 @@ def _numeric(y: Any) -> Any:
     if y is None or hasattr(y, "toarray"):
         return y  # scikit-learn's own messages for missing and sparse targets are clear
     values = np.asarray(y)
-    if values.dtype.kind in "Mm":
+    if any(map(_is_date, _suspects(values))):
         raise ValueError(
             "y must be numeric: turn dates into numbers, for example days since a date"
         )
@@ -347,6 +377,48 @@ def _numeric(y: Any) -> Any:
                 f"y must be numeric: this is a regression model, got {example!r}"
             ) from None
     return y
+
+
+def _refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked values, which NumPy would take for numbers."""
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(
+            f"{name} is a masked array, and {masked} of its {values.size} values are masked: drop these "
+            f"rows, or fill them in and pass {name}.filled()"
+        )
+
+
+def _refuse_dates(X: Any) -> None:
+    """Refuse dates, which NumPy would take for numbers of days or nanoseconds, NaT included."""
+    if isinstance(X, pd.DataFrame):
+        for i in range(X.shape[1]):
+            _refuse_date_column(X.iloc[:, i])
+    if hasattr(X, "toarray"):
+        return
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        return  # rows of different lengths: scikit-learn says so
+    for i, value in enumerate(_suspects(values)):
+        if _is_date(value):
+            column = i % values.shape[-1] if values.ndim > 1 else 0
+            raise ValueError(
+                f"column '{column}' of X holds dates, for example {value!r}: turn them into numbers, "
+                "for example days since a date"
+            )
+
+
+def _suspects(values: np.ndarray) -> Iterable[Any]:
+    """Values that may be dates: one if all are, none of an array of numbers."""
+    if values.dtype.kind in "Mm":
+        return values.flat[:1]
+    return values.flat if values.dtype.kind == "O" else ()
+
+
+def _is_date(value: Any) -> bool:
+    dates = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
+    return isinstance(value, dates) or value is pd.NaT
 
 
 def _is_number(value: Any) -> bool:

@@ -1,8 +1,14 @@
 """Chapters are executed when something has changed, with the parameters given, and become pages."""
 
+import os
+import signal
+import socket
+import subprocess
 import sys
+import time
 
 import nbformat
+import psutil
 import pytest
 import yaml
 
@@ -211,3 +217,57 @@ def test_without_the_notebook_packages_the_command_says_what_to_install(
 def test_a_book_that_is_not_built_is_not_served(root, capsys):
     assert main(["book", "serve", "--root", str(root)]) == 1
     assert "vst book build" in capsys.readouterr().err
+
+
+@pytest.fixture
+def built(root):
+    pages = root / "_build" / "html"
+    pages.mkdir(parents=True)
+    (pages / "index.html").write_text("a book")
+    return root
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_a_port_that_does_not_exist_is_refused(built, port, capsys):
+    assert main(["book", "serve", "--root", str(built), "--port", str(port)]) == 1
+    assert f"a port is a number from 0 to 65535, got {port}" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_refused(built, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["book", "serve", "--root", str(built), "--port", port]) == 1
+    assert f"port {port} cannot be used" in capsys.readouterr().err
+
+
+def test_what_a_user_can_put_right_is_a_sentence(root, capfd):
+    write(root, "second", "seed: int = 0", "import vst\nvst.load_table('no.csv', target='price')")
+    assert build(root) == 1
+    err = capfd.readouterr().err
+    assert "vst: second.ipynb failed: there is no file no.csv\n" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a group of processes")
+@pytest.mark.parametrize("moment", ["workers start", "a cell runs"])
+def test_control_c_prints_no_traceback_and_leaves_nothing_behind(root, moment):
+    wait = "from pathlib import Path\nimport time\nPath('runs').touch()\ntime.sleep(120)"
+    write(root, "second", "seed: int = 0  # of the fits", wait)
+    command = [sys.executable, "-m", "vst.cli", "book", "build", "--root", str(root)]
+    with subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as build:
+        begun = build.stderr.read(1)  # of the progress bar: the processes have been started
+        while moment == "a cell runs" and not (root / "runs").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        for process in psutil.Process(build.pid).children():  # whoever is in the terminal's group
+            if os.getpgid(process.pid) == build.pid:
+                process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        build.send_signal(signal.SIGINT)
+        said = (begun + build.communicate(timeout=60)[1]).decode()
+    assert build.returncode == 130
+    assert "vst: interrupted" in said
+    assert "Traceback" not in said
+    assert not list((root / "_build").rglob("*unfinished*"))

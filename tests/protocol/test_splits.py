@@ -83,8 +83,14 @@ def test_folds_are_rows_for_training():
 
 
 def test_what_cannot_be_divided_is_refused():
-    with pytest.raises(DataError, match="1 rows"):
+    with pytest.raises(DataError, match=r"a table of 1 row .* at least 2 are needed"):
         split_rows(1)
     for folds in (1, 11):
         with pytest.raises(DataError, match="choose 2 to 10"):
             make_folds(10, folds)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_nobody_is_told_to_choose_folds_that_cannot_be_chosen(n):
+    with pytest.raises(DataError, match=f"folds need at least 2 training rows: there (is|are) {n}"):
+        make_folds(n, 2)

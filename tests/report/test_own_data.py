@@ -1,14 +1,19 @@
+from io import StringIO
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
+from markdown_it import MarkdownIt
 from scipy.stats import norm
 
 from vst.companion.experiments import own_data as experiment
 from vst.companion.experiments.own_data import OwnFit, coverage, pit
 from vst.companion.report import own_data
+from vst.companion.report.tables import Markdown, MarkdownTable
 from vst.errors import UserError
+from vst.tables import load_table
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +149,78 @@ def test_the_calibration_table_names_what_chance_does_not_explain(held, fits):
     assert list(frame.columns) == ["model", "50% intervals", "80% intervals", "95% intervals"]
     assert frame["model"].tolist() == ["VST+", "VSGBM+"]
     assert "`price`" in own_data.introduction(held).text
+
+
+def test_gaps_are_named_before_anything_is_fitted(held, files, tmp_path):
+    frame = pd.read_csv(files / "homes.csv")
+    for column, fill in (("town", r"'missing'"), ("size", r"df\['size'\]\.median")):
+        path = tmp_path / "gaps.csv"
+        frame.assign(**{column: frame[column].where(frame.index > 6)}).to_csv(path, index=False)
+        message = (
+            rf"column '{column}' of gaps(\.csv)? is missing .* in 7 of 120 rows: .*fillna\({fill}"
+        )
+        with pytest.raises(UserError, match=message):
+            experiment.hold_out(str(path), "price")
+        with pytest.raises(UserError, match=message):
+            experiment.other_rows(held, str(path))
+
+
+def test_a_second_file_needs_no_numbers_but_rows_without_codes(files, tmp_path):
+    towns = pd.read_csv(files / "homes.csv")[["town", "price"]]
+    towns.to_csv(tmp_path / "towns.csv", index=False)
+    held = experiment.hold_out(str(tmp_path / "towns.csv"), "price")
+    towns[["town"]].to_csv(tmp_path / "other.csv", index=False)
+    assert len(experiment.other_rows(held, str(tmp_path / "other.csv"))[0]) == 120
+    (tmp_path / "other.csv").write_text("town\n")
+    with pytest.raises(UserError, match="no rows"):
+        experiment.other_rows(held, str(tmp_path / "other.csv"))
+    (tmp_path / "other.csv").write_text("town\n1\n?\n")
+    with pytest.raises(UserError, match=r"'town' of .* holds numbers, but"):
+        experiment.other_rows(held, str(tmp_path / "other.csv"))
+
+
+def rendered(shown):
+    """What a reader sees of a piece of a page, and its tags."""
+    html = MarkdownIt("commonmark").enable("table").render(shown._repr_markdown_())
+    page = BeautifulSoup(html, "html.parser")
+    return page.get_text(), {tag.name for tag in page.find_all()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a`<b>`c", "x*y*_z_ [a](b) $q$",
+     "<!-- gone", "&lt;", "\\<i>", "a|b"],
+)  # fmt: skip
+def test_names_of_files_and_columns_are_shown_as_they_are(name, files):
+    frame = pd.read_csv(files / "homes.csv")
+    data = load_table(frame.rename(columns={"price": name}), target=name, name=name)
+    held = SimpleNamespace(dataset=data, y_test=frame["price"])
+    text, tags = rendered(own_data.introduction(held))
+    assert text.count(name) == 2
+    assert tags <= {"p", "em", "code"}
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a`<b>`c", "<!-- gone", "</td><p>"])
+def test_tags_in_tables_and_paragraphs_are_text(name):
+    table = MarkdownTable(pd.DataFrame({"data set": [name], name: ["[link](page)"]}))
+    assert rendered(table)[1] <= {"table", "thead", "tbody", "tr", "th", "td", "a", "code"}
+    assert rendered(Markdown(f"Rows of {name}."))[1] <= {"p", "code"}
+
+
+def test_any_column_name_can_be_drawn(tmp_path):
+    rng = np.random.default_rng(0)
+    names = {"cost $a_$ b": rng.normal(size=40), "a=u": rng.normal(size=40), "a": ["u", "v"] * 20}
+    path = tmp_path / "odd.csv"
+    pd.DataFrame(names | {"$y_$": rng.normal(size=40)}).to_csv(path, index=False)
+    held = experiment.hold_out(str(path), "$y_$")
+    fits = experiment.fit_both(held, depth=1, members=1, steps=2)
+    figures = [
+        own_data.fit_figure(held, fits),
+        own_data.intervals(held, fits),
+        own_data.features(held, fits),
+        own_data.learned_tree(held, fits[0]),
+    ]
+    for figure in figures:
+        figure.savefig(StringIO(), format="svg")
+    shown = {text.get_text() for text in figures[2].axes[0].get_yticklabels()}
+    assert shown == {"cost $a_$ b", "a=u", "a=u (2)", "a=v"}

@@ -3,9 +3,13 @@
 import logging
 import multiprocessing
 import os
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,13 +21,19 @@ from tqdm import tqdm
 from traitlets.config import Config
 
 from vst.companion.experiments.runner import end_with_parent
-from vst.errors import UserError
+from vst.errors import DataError, MissingDataError, UserError
 
 #: A cell that takes longer than this is stuck (seconds).
 CELL_TIMEOUT = 4 * 3600
 
 #: Between two signs of life while chapters take long (seconds).
 TICK = 5
+
+#: A worker may take this long to end its kernel (seconds).
+GRACE = 10
+
+#: Errors of a chapter that are shown as a sentence; others with the cell's traceback.
+SENTENCES = {error.__name__ for error in (UserError, DataError, MissingDataError)}
 
 #: Where an executed copy keeps the digest of what it was made from.
 DIGEST = "made_from"
@@ -44,6 +54,11 @@ class Execution:
         """The chapter's name."""
         return self.source.stem
 
+    @property
+    def unfinished(self) -> Path:
+        """The copy while it is not whole."""
+        return self.target.with_suffix(".unfinished.ipynb")
+
     def is_done(self) -> bool:
         """Whether there is an executed copy, and it was made from the same."""
         return record(self.target).get(DIGEST) == self.digest
@@ -54,13 +69,12 @@ class Execution:
         The copy appears under its name only when it is whole.
         """
         logging.getLogger("papermill").setLevel(logging.WARNING)
-        unfinished = self.target.with_suffix(".unfinished.ipynb")
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
+        self.target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with TemporaryDirectory() as sockets:
                 executed = papermill.execute_notebook(
                     self.source,
-                    unfinished,
+                    self.unfinished,
                     parameters=self.values,
                     cwd=self.directory,
                     kernel_name="python3",
@@ -69,17 +83,18 @@ class Execution:
                     config=_connection(sockets),
                 )
         except PapermillExecutionError as error:
-            raise UserError(f"{self.source.name} failed: {error}") from None
+            said = error.evalue if error.ename in SENTENCES else error
+            raise UserError(f"{self.source.name} failed: {said}") from None
         finally:
-            unfinished.unlink(missing_ok=True)
+            self.unfinished.unlink(missing_ok=True)
         facts = executed.metadata["papermill"]
         facts |= {
             DIGEST: self.digest,
             "input_path": self.source.name,
             "output_path": self.target.name,
         }
-        nbformat.write(executed, unfinished)
-        os.replace(unfinished, self.target)
+        nbformat.write(executed, self.unfinished)
+        os.replace(self.unfinished, self.target)
         return facts["duration"]
 
 
@@ -98,14 +113,15 @@ def record(executed: Path) -> dict[str, Any]:
 
 
 def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
-    """Execute chapters in processes of their own; the first that fails ends it with its traceback."""
+    """Execute chapters in processes of their own; the first that fails, or Ctrl-C, ends them all."""
     if not executions:
         return
     context = multiprocessing.get_context("spawn")
     jobs = min(jobs, len(executions))
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start)
     try:
-        left = {pool.submit(execution.run): execution.name for execution in executions}
+        with _without_interrupts():
+            left = {pool.submit(execution.run): execution.name for execution in executions}
         with tqdm(total=len(executions), unit="chapter") as bar:
             while left:
                 bar.set_postfix_str(", ".join(list(left.values())[:jobs]))
@@ -114,7 +130,36 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
                     bar.update()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
+        _end(multiprocessing.active_children())
+        for execution in executions:
+            execution.unfinished.unlink(missing_ok=True)
         raise
     pool.shutdown()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Start processes that do not see Ctrl-C: this one ends them, and they have nothing to say."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _end(workers: Sequence[BaseProcess]) -> None:
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join(GRACE)
+        worker.kill()
+
+
+def _start() -> None:
+    end_with_parent()
+    # The kernel's client makes Ctrl-C heard again: a group of its own keeps the terminal's away.
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)

@@ -6,11 +6,17 @@ from pathlib import Path
 
 from vst.errors import UserError
 
+LAST_PORT = 2**16 - 1
+
 
 def server(pages: Path, port: int = 0) -> ThreadingHTTPServer:
     """A server of a directory of pages; port 0 takes any that is free."""
     if not (pages / "index.html").exists():
         raise UserError(f"there is no book in {pages}: `vst book build` makes one")
+    if not 0 <= port <= LAST_PORT:
+        raise UserError(
+            f"a port is a number from 0 to {LAST_PORT}, got {port}: name one with --port"
+        )
     handler = partial(SimpleHTTPRequestHandler, directory=str(pages))
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), handler)

@@ -10,11 +10,12 @@ import pandas as pd
 from jaxtyping import Float
 
 from vst.companion.protocol import split_rows
+from vst.companion.protocol.prepared import require_complete
 from vst.datasets import Dataset, load_dataset
 from vst.errors import UserError
 from vst.estimators import VSGBMRegressor, VSTRegressor
 from vst.predictive import PredictiveDistribution
-from vst.tables import load_table
+from vst.tables import load_table, read_table, refuse_codes
 
 #: The bundled table that the chapter shows if it is given none.
 EXAMPLE = "concrete"
@@ -55,6 +56,7 @@ def hold_out(table: str = "", target: str = "", *, seed: int = 0) -> Held:
             f"{dataset.name} has {dataset.n} rows: at least {FEWEST_ROWS} are needed, a fifth of "
             "them to try the models on"
         )
+    require_complete(dataset.name, dataset.X)
     split = split_rows(dataset.n, seed=seed)
     y = dataset.y.to_numpy(float)
     return Held(
@@ -98,22 +100,20 @@ def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFr
         columns = {name: rng.permutation(held.x_test[name]) for name in held.x_test.columns}
         words = "the held-out rows themselves, with every column shuffled by itself"
         return pd.DataFrame(columns).astype(held.x_test.dtypes), words
-    # Any column serves as the target of a table whose target is not looked at.
-    first = str(held.x_test.columns[0])
-    table = load_table(other, target=_numeric_column(held, first))
-    frame = table.table
+    path = Path(other).expanduser()
+    frame = read_table(path)
     missing = [str(name) for name in held.x_test.columns if name not in frame.columns]
     if missing:
         raise UserError(
             f"{other} has no column {', '.join(missing)}: it needs the features of "
             f"{held.dataset.name}"
         )
-    return frame[list(held.x_test.columns)], f"the {len(frame):,} rows of {Path(other).name}"
-
-
-def _numeric_column(held: Held, otherwise: str) -> str:
-    numeric = held.x_test.select_dtypes("number").columns
-    return str(numeric[0]) if len(numeric) else otherwise
+    if len(frame) == 0:
+        raise UserError(f"{other} has column names but no rows")
+    features = frame[list(held.x_test.columns)]
+    refuse_codes(features, other)
+    require_complete(path.name, features)
+    return features, f"the {len(frame):,} rows of {path.name}"
 
 
 def pit(fit: OwnFit, y: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:

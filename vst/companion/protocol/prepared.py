@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from vst.companion.protocol.splits import Folds, Split, make_folds, split_rows
+from vst.companion.protocol.splits import Folds, Split, make_folds, rows_for, split_rows
 from vst.datasets.dataset import Dataset
 from vst.errors import DataError
-from vst.preprocessing import Standardiser, TableEncoder
+from vst.preprocessing import Standardiser, TableEncoder, location_and_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,14 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
     >>> data.x_train.shape, data.x_test.shape, data.folds.train.indices.shape
     ((246, 6), (62, 6), (10, 222))
     """
+    _require_rows(dataset, folds)
     split = split_rows(dataset.n, seed=seed)
     features, target = dataset.X, _numbers(dataset)
+    require_complete(dataset.name, features)
     encoder = TableEncoder.fit(features.iloc[split.train])
     raw_train = encoder.encode(features.iloc[split.train])
     raw_test = encoder.encode(features.iloc[split.test])
     names = encoder.feature_names
-    require_finite(dataset.name, np.vstack([raw_train, raw_test]), names)
     standardiser = Standardiser.fit(raw_train, whiten=whiten)
     if whiten:
         names = [f"direction {i}" for i in range(1, len(names) + 1)]
@@ -95,6 +96,25 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
         target_mean=mean,
         target_scale=scale,
     )
+
+
+def require_complete(name: str, table: pd.DataFrame) -> None:
+    """Refuse gaps and infinite numbers, naming the first column that has them."""
+    for column in table.columns:
+        bad = int((table[column].isna() | table[column].isin([np.inf, -np.inf])).sum())
+        if bad:
+            raise DataError(
+                f"column {str(column)!r} of {name} is missing or infinite in {bad} of {len(table)} "
+                f"rows: {_remedy(table[column], bad)}"
+            )
+
+
+def _remedy(column: pd.Series, bad: int) -> str:
+    if bad == len(column):
+        return "drop the column"
+    this = f"df[{column.name!r}]"
+    value = f"{this}.median()" if pd.api.types.is_numeric_dtype(column) else "'missing'"
+    return f"drop these rows, or fill them in, for example with {this}.fillna({value})"
 
 
 def require_finite(name: str, x: Float[np.ndarray, "n d"], columns: list[str]) -> None:
@@ -117,9 +137,18 @@ def _numbers(dataset: Dataset) -> Float[np.ndarray, " n"]:
     return dataset.y.to_numpy(float)
 
 
+def _require_rows(dataset: Dataset, folds: int) -> None:
+    if dataset.n < rows_for(folds):
+        raise DataError(
+            f"{dataset.name} has {dataset.n} row{'s' if dataset.n != 1 else ''}: {folds} folds of its "
+            f"training rows need a table of at least {rows_for(folds)} rows"
+        )
+
+
 def _units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    if np.ptp(y) == 0:
+    if y.min() == y.max():
         raise DataError(
             f"the target is {y[0]:g} in every training row: there is nothing to predict"
         )
-    return float(y.mean()), float(y.std())
+    mean, scale = location_and_scale(y)
+    return float(mean), float(scale)

@@ -44,10 +44,24 @@ def split_rows(n: int, *, seed: int = 0) -> Split:
     (404, 102)
     """
     if n < 2:
-        raise DataError(f"a table of {n} rows cannot be split into training and test rows")
+        rows = "1 row" if n == 1 else f"{n} rows"
+        raise DataError(
+            f"a table of {rows} cannot be split into training and test rows: at least 2 are needed"
+        )
     order = generator(seed, SPLIT_STREAM).permutation(n).astype(np.int32)
     n_test = -(-n // TEST_SHARE)
     return Split(train=order[n_test:], test=order[:n_test])
+
+
+def rows_for(folds: int) -> int:
+    """Rows that a table must have for its training part to be divided into folds.
+
+    Examples
+    --------
+    >>> rows_for(10), len(split_rows(13).train), len(split_rows(12).train)
+    (13, 10, 9)
+    """
+    return -(-folds * TEST_SHARE // (TEST_SHARE - 1))
 
 
 def make_folds(n: int, folds: int = 10, *, seed: int = 0) -> Folds:
@@ -61,6 +75,8 @@ def make_folds(n: int, folds: int = 10, *, seed: int = 0) -> Folds:
     >>> folds.train.indices.shape, folds.held_out.counts.tolist()
     ((10, 364), [41, 41, 41, 41, 40, 40, 40, 40, 40, 40])
     """
+    if n < 2:
+        raise DataError(f"folds need at least 2 training rows: there {'is' if n else 'are'} {n}")
     if not 2 <= folds <= n:
         raise DataError(f"{n} training rows cannot be divided into {folds} folds: choose 2 to {n}")
     order = generator(seed, FOLD_STREAM).permutation(n).astype(np.int32)

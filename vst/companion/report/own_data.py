@@ -14,7 +14,7 @@ from vst.companion.experiments.detection import auroc
 from vst.companion.experiments.own_data import Held, OwnFit, coverage, pit
 from vst.companion.models import MODEL_BY_ID, label
 from vst.companion.report.style import GREY, label_logarithmic, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, code, number, verbatim
 from vst.gates import Gates, feature_names, feature_use, gates
 
 DARK = "#222222"
@@ -30,9 +30,9 @@ def introduction(held: Held) -> Markdown:
     """Say which table is looked at."""
     data = held.dataset
     return Markdown(
-        f"The table is *{data.label}*: {data.n:,} rows, {data.d} columns to predict `{data.y.name}` "
-        f"from. {len(held.y_test):,} rows were drawn at random and held out: scores and "
-        "intervals below are of these rows."
+        f"The table is *{verbatim(data.label)}*: {data.n:,} rows, {data.d} columns to predict "
+        f"{code(data.y.name)} from. {len(held.y_test):,} rows were drawn at random and held out: "
+        "scores and intervals below are of these rows."
     )
 
 
@@ -80,7 +80,7 @@ def fit_figure(held: Held, fits: Sequence[OwnFit]) -> Figure:
         ends = [min(held.y_test.min(), mean.min()), max(held.y_test.max(), mean.max())]
         axis.plot(ends, ends, color=GREY, lw=0.8, ls="--")
         axis.set(title=label(fit.name), xlabel="predicted mean")
-    axes[0, 0].set_ylabel(str(held.dataset.y.name))
+    axes[0, 0].set_ylabel(str(held.dataset.y.name), parse_math=False)
     return figure
 
 
@@ -162,7 +162,8 @@ def intervals(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
             lower, upper = (end[order] for end in fit.predicted.interval(level))
             axis.vlines(place, lower, upper, color=colour(fit), lw=width, alpha=0.45)
         axis.plot(place, held.y_test[order], "o", ms=3, color=DARK, mew=0)
-        axis.set(title=label(fit.name), ylabel=str(held.dataset.y.name), xlim=(-1, len(order)))
+        axis.set(title=label(fit.name), xlim=(-1, len(order)))
+        axis.set_ylabel(str(held.dataset.y.name), parse_math=False)
     axes[-1, 0].set_xlabel("held-out rows, by predicted mean")
     return figure
 
@@ -200,7 +201,7 @@ def features(held: Held, fits: Sequence[OwnFit], most: int = 15) -> Figure:
     for i, (fit, use) in enumerate(zip(fits, uses, strict=True)):
         place = np.arange(len(names)) + (i - (len(fits) - 1) / 2) * height
         axis.barh(place, use[names], height, color=colour(fit), label=label(fit.name))
-    axis.set_yticks(range(len(names)), names)
+    axis.set_yticks(range(len(names)), names, parse_math=False)
     axis.tick_params(axis="y", length=0)
     axis.invert_yaxis()
     axis.set_xlabel("share of the gates' weight")
@@ -257,7 +258,7 @@ def _short(name: str, most: int = 11) -> str:
 
 def _text(axis: Axes, x: float, y: float, text: str, size: float) -> None:
     axis.text(
-        x, y, text, ha="center", va="center", fontsize=size, color=DARK,
+        x, y, text, ha="center", va="center", fontsize=size, color=DARK, parse_math=False,
         bbox={"facecolor": "white", "edgecolor": "#bbbbbb", "pad": 1.6, "lw": 0.6},
     )  # fmt: skip
 

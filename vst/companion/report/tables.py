@@ -1,5 +1,9 @@
-"""Tables that a notebook shows: as Markdown, whose links work, or as HTML where cells need marks."""
+"""Tables that a notebook shows: as Markdown, whose links work, or as HTML where cells need marks.
 
+Names of files and columns are the user's: Markdown shows tags in them as text.
+"""
+
+import re
 from base64 import b64encode
 from dataclasses import dataclass
 from html import escape
@@ -20,7 +24,7 @@ class MarkdownTable:
             return "*Nothing to show.*"
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
         rows = [
-            list(map(str, self.frame.columns)),
+            [_cell(str(name)) for name in self.frame.columns],
             ["---:" if number else "---" for number in numeric],
             *(list(map(_cell, row)) for row in self.frame.itertuples(index=False)),
         ]
@@ -34,7 +38,7 @@ class Markdown:
     text: str
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        return without_tags(self.text)
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,42 @@ def _link(content: str, kind: str, name: str, label: str) -> str:
     return f'<a download="{escape(name)}" href="data:{kind};base64,{encoded}">{escape(label)}</a>'
 
 
+def without_tags(text: str) -> str:
+    """Markdown in which nothing is HTML but links in angle brackets.
+
+    Examples
+    --------
+    >>> without_tags("<b>x</b>, 1 < 2, <https://example.org>")
+    '&lt;b>x&lt;/b>, 1 < 2, <https://example.org>'
+    """
+    return re.sub(r"<(?=[a-zA-Z/!?])(?!https?://[^\s<>]+>)", "&lt;", text)
+
+
+def verbatim(text: object) -> str:
+    r"""Any text as Markdown that shows it as it is: no emphasis, no link, no equation, no tag.
+
+    Examples
+    --------
+    >>> print(verbatim("a_b <i>"))
+    a\_b &lt;i&gt;
+    """
+    return re.sub(
+        r"([\\`*_{}\[\]()#+!|$~-])", r"\\\1", escape(" ".join(str(text).split()), quote=False)
+    )
+
+
+def code(name: object) -> str:
+    """A name as code; as plain text if it holds what code cannot show.
+
+    Examples
+    --------
+    >>> code("price"), code("<i>")
+    ('`price`', '&lt;i&gt;')
+    """
+    plain = re.fullmatch(r"[^\s`<>&$|](?:[^`<>&$|\n]*[^\s`<>&$|])?", str(name))
+    return f"`{name}`" if plain else verbatim(name)
+
+
 def number(value: float, decimals: int = 3) -> str:
     """A number as a page shows it, with a real minus sign.
 
@@ -83,4 +123,4 @@ def number(value: float, decimals: int = 3) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return str(value).replace("|", r"\|")
+    return without_tags(str(value)).replace("|", r"\|")
