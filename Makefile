@@ -1,6 +1,12 @@
 # Every target sets up what it needs; PYTHON chooses the interpreter of a new environment.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+# Without this check pip finds out after a minute, and says so in a resolver's words.
+CHECK_PYTHON = @$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+	"vst needs Python 3.11 or newer; this is Python %d.%d (%s): choose another with make PYTHON=python3.12" \
+	% (sys.version_info[0], sys.version_info[1], sys.argv[1]))' '$(PYTHON)'
 
 .DEFAULT_GOAL := help
 .PHONY: help test book serve bench lint format lock clean
@@ -30,6 +36,7 @@ format: .venv/installed ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 
 lock: ## pin today's newest versions that pyproject.toml admits
+	$(CHECK_PYTHON)
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet '.[book,peers,test]' hatchling editables
@@ -40,7 +47,8 @@ clean: ## remove what was built, and the environment
 	rm -rf _build .venv .venv-lock .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: requirements.lock pyproject.toml
+	$(CHECK_PYTHON)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) install -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,0 +1,89 @@
+"""The set-up refuses what cannot work, the lock is whole, and the package keeps its layers."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK = (ROOT / "requirements.lock").read_text()
+SOURCES = sorted((ROOT / "vst").rglob("*.py"))
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def tool(name):
+    """A command that is installed beside this interpreter."""
+    return str(Path(sys.executable).with_name(name))
+
+
+# ---- make, and the interpreter it is given
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """What make reads, in a directory of its own."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def fake_python(directory, version):
+    """An interpreter that says it is ``version``, and writes down what else it is asked to do."""
+    name = "python{}.{}".format(*version)
+    path = directory / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        f"""#!{sys.executable}
+import sys
+if sys.argv[1] == "-c":
+    sys.version_info = {(*version, 0, "final", 0)}
+    code, sys.argv = sys.argv[2], ["-c", *sys.argv[3:]]
+    exec(code)
+else:
+    open({str(directory / "asked")!r}, "a").write(" ".join(sys.argv[1:]) + "\\n")
+    sys.exit(1)
+"""
+    )
+    path.chmod(0o755)
+    return name
+
+
+def make(checkout, target, python):
+    environment = os.environ | {"PATH": f"{checkout / 'bin'}:{os.environ['PATH']}"}
+    return run("make", target, f"PYTHON={python}", cwd=checkout, env=environment)
+
+
+@pytest.mark.parametrize("target", ["test", "book", "lint", "lock", ".venv/installed"])
+@pytest.mark.parametrize("version", [(3, 10), (2, 7)], ids=str)
+def test_make_refuses_an_old_python_before_it_creates_an_environment(checkout, target, version):
+    name = fake_python(checkout, version)
+    result = make(checkout, target, name)
+    assert result.returncode != 0
+    assert (
+        f"vst needs Python 3.11 or newer; this is Python {name.removeprefix('python')} ({name}): "
+        "choose another with make PYTHON=python3.12" in result.stderr
+    )
+    assert not (checkout / "asked").exists()
+    assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)], ids=str)
+def test_make_creates_an_environment_with_a_python_that_is_new_enough(checkout, version):
+    result = make(checkout, "test", fake_python(checkout, version))
+    assert "vst needs" not in result.stderr
+    assert (checkout / "asked").read_text() == "-m venv .venv\n"
+
+
+def test_make_takes_an_environment_that_is_there_whatever_the_default_python(checkout):
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / "installed").touch()
+    result = make(checkout, ".venv/installed", fake_python(checkout, (3, 10)))
+    assert result.returncode == 0, result.stderr
