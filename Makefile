@@ -35,12 +35,14 @@ format: .venv/installed ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: ## pin today's newest versions that pyproject.toml admits
+# UPGRADE=--upgrade moves every pin to today's newest version, UPGRADE='--upgrade-package ruff' one.
+lock: ## pin, with hashes, what pyproject.toml asks for; keep today's versions unless told to UPGRADE
 	$(CHECK_PYTHON)
-	rm -rf .venv-lock
-	$(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet '.[book,peers,test]' hatchling editables
-	.venv-lock/bin/python -m pip freeze --exclude vst --exclude pip > requirements.lock
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	printf 'hatchling\neditables\n' | .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-strip-extras --no-annotate --custom-compile-command 'make lock' $(UPGRADE) \
+		--extra book --extra peers --extra test --output-file requirements.lock pyproject.toml -
 	rm -rf .venv-lock
 
 clean: ## remove what was built, and the environment
@@ -49,6 +51,6 @@ clean: ## remove what was built, and the environment
 .venv/installed: requirements.lock pyproject.toml
 	$(CHECK_PYTHON)
 	$(PYTHON) -m venv .venv
-	$(PIP) install -r requirements.lock
+	$(PIP) install --require-hashes -r requirements.lock
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,6 +1,7 @@
 """The set-up refuses what cannot work, the lock is whole, and the package keeps its layers."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -87,3 +91,63 @@ def test_make_takes_an_environment_that_is_there_whatever_the_default_python(che
     (checkout / ".venv" / "installed").touch()
     result = make(checkout, ".venv/installed", fake_python(checkout, (3, 10)))
     assert result.returncode == 0, result.stderr
+
+
+# ---- the lock
+
+
+def pins():
+    """Every entry of the lock: a requirement, and the text of its hashes."""
+    entries = re.sub(r"^#.*\n", "", LOCK, flags=re.MULTILINE).replace("\\\n", "").splitlines()
+    for entry in entries:
+        requirement, *hashes = entry.split("--hash=")
+        yield Requirement(requirement), hashes
+
+
+def test_every_entry_of_the_lock_is_one_version_with_hashes():
+    for requirement, hashes in pins():
+        assert re.fullmatch(r"==[^*,]+", str(requirement.specifier)), requirement
+        assert hashes, requirement
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one.strip()) for one in hashes), requirement
+
+
+def test_the_lock_names_no_address():
+    assert "://" not in LOCK
+    assert not re.search(r"^\s*(-i|-f|-e|--(?!hash=))", LOCK, re.MULTILINE)
+
+
+@pytest.mark.parametrize("python", ["3.11.7", "3.12.1", "3.13.0"])
+def test_the_lock_pins_what_the_project_asks_for(python):
+    there = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
+    locked = {
+        canonicalize_name(pin.name): str(pin.specifier).removeprefix("==")
+        for pin, _ in pins()
+        if pin.marker is None or pin.marker.evaluate(there)
+    }
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    asked = project["dependencies"] + PYPROJECT["build-system"]["requires"] + ["editables"]
+    for line in asked + extras["book"] + extras["peers"] + extras["test"]:
+        requirement = Requirement(line)
+        assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), line
+
+
+def test_conda_hands_pip_a_file_that_it_accepts(tmp_path):
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    entries = environment["dependencies"][-1]["pip"]
+    shutil.copy(ROOT / "requirements.lock", tmp_path)
+    # As conda does: one file of these lines, beside environment.yml. All is installed here: no network.
+    (tmp_path / "condaenv.requirements.txt").write_text("\n".join(entries))
+    options = ["--dry-run", "--no-deps", "--no-index", "--exists-action=b"]
+    command = [sys.executable, "-m", "pip", "install", *options]
+    result = run(*command, "-r", tmp_path / "condaenv.requirements.txt", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_second_command_of_the_conda_file_installs_the_package():
+    (line,) = re.findall(
+        r"^# (pip install .*)", (ROOT / "environment.yml").read_text(), re.MULTILINE
+    )
+    options = [*line.split()[1:], "--dry-run", "--no-index"]
+    result = run(sys.executable, "-m", "pip", *options, cwd=ROOT)
+    assert "Would install vst" in result.stdout, result.stderr
