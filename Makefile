@@ -26,10 +26,11 @@ serve: book ## build the book and show it at a local address
 bench: .venv/installed ## measure speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
-lint: .venv/installed ## check style and types
+lint: .venv/installed ## check style, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 format: .venv/installed ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
@@ -46,7 +47,7 @@ lock: ## pin, with hashes, what pyproject.toml asks for; keep today's versions u
 	rm -rf .venv-lock
 
 clean: ## remove what was built, and the environment
-	rm -rf _build .venv .venv-lock .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build .venv .venv-lock .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/installed: requirements.lock pyproject.toml
 	$(CHECK_PYTHON)

@@ -1,5 +1,6 @@
 """The set-up refuses what cannot work, the lock is whole, and the package keeps its layers."""
 
+import json
 import os
 import re
 import shutil
@@ -151,3 +152,45 @@ def test_the_second_command_of_the_conda_file_installs_the_package():
     options = [*line.split()[1:], "--dry-run", "--no-index"]
     result = run(sys.executable, "-m", "pip", *options, cwd=ROOT)
     assert "Would install vst" in result.stdout, result.stderr
+
+
+# ---- the package
+
+
+def test_importing_the_library_loads_nothing_that_rebuilds_the_paper():
+    heavy = ["matplotlib", "papermill", "optuna", "catboost", "vst.companion"]
+    code = f"import sys, json, vst; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    assert json.loads(run(sys.executable, "-c", code, cwd=ROOT, check=True).stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [
+        ("vst.tree", "vst.companion.protocol"),
+        ("vst.datasets.loading", "vst.companion"),
+        ("vst.inference", "vst.estimators"),
+        ("vst.companion.protocol.splits", "vst.companion.report"),
+        ("vst.companion.experiments.store", "vst.companion.paper.claims"),
+    ],
+)
+def test_an_import_against_the_layers_fails_lint(tmp_path, module, imported):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(ROOT / "vst", tmp_path / "vst", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / f"{module.replace('.', '/')}.py").open("a") as file:
+        file.write(f"\nimport {imported}\n")
+    result = run(tool("lint-imports"), "--no-logo", cwd=tmp_path)
+    assert result.returncode != 0
+    assert f"{module} -> {imported} " in re.sub(r"\s+", " ", result.stdout), result.stdout
+
+
+def lines(paths):
+    return {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in paths}
+
+
+def test_the_library_is_small():
+    library = [path for path in SOURCES if "companion" not in path.parts]
+    assert sum(lines(library).values()) <= 4500
+
+
+def test_no_file_of_the_package_is_long():
+    assert {name: count for name, count in lines(SOURCES).items() if count > 450} == {}
