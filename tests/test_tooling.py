@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
+from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -194,3 +196,8 @@ def test_the_library_is_small():
 
 def test_no_file_of_the_package_is_long():
     assert {name: count for name, count in lines(SOURCES).items() if count > 450} == {}
+
+
+def test_the_wheel_tells_type_checkers_that_it_is_typed(tmp_path):
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    assert "vst/py.typed" in zipfile.ZipFile(wheel).namelist()
