@@ -9,7 +9,7 @@ CHECK_PYTHON = @$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 	% (sys.version_info[0], sys.version_info[1], sys.argv[1]))' '$(PYTHON)'
 
 .DEFAULT_GOAL := help
-.PHONY: help test book serve bench lint format lock clean
+.PHONY: help test book serve bench lint format hooks lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -38,6 +38,9 @@ lint: .venv/installed ## check style, types, imports and workflows
 format: .venv/installed ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+hooks: .venv/installed ## check style, types and notebooks before every commit
+	$(BIN)/pre-commit install
 
 # UPGRADE=--upgrade moves every pin to today's newest version, UPGRADE='--upgrade-package ruff' one.
 lock: ## pin, with hashes, what pyproject.toml asks for; keep today's versions unless told to UPGRADE

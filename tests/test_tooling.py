@@ -201,3 +201,39 @@ def test_no_file_of_the_package_is_long():
 def test_the_wheel_tells_type_checkers_that_it_is_typed(tmp_path):
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     assert "vst/py.typed" in zipfile.ZipFile(wheel).namelist()
+
+
+# ---- hooks
+
+
+HOOKS = {
+    hook["id"]: hook
+    for repository in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    for hook in repository["hooks"]
+    if repository["repo"] == "local"
+}
+
+
+def test_the_hooks_are_valid_and_need_no_network():
+    result = run(tool("pre-commit"), "validate-config", ".pre-commit-config.yaml", cwd=ROOT)
+    assert result.returncode == 0, result.stdout
+    assert set(HOOKS) >= {"ruff", "ruff-format", "mypy", "imports", "notebooks"}
+    assert all(hook["language"] == "system" for hook in HOOKS.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "passes"),
+    [
+        ({}, True),
+        ({"execution_count": 1}, False),
+        ({"outputs": [{"output_type": "stream"}]}, False),
+    ],
+    ids=["clean", "count", "output"],
+)
+def test_the_hook_refuses_a_notebook_with_outputs(tmp_path, change, passes):
+    cell = {"cell_type": "code", "source": "1 + 1", "outputs": [], "execution_count": None}
+    notebook = tmp_path / "chapter.ipynb"
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, cell | change]}))
+    result = run(sys.executable, "-c", *HOOKS["notebooks"]["args"], notebook)
+    assert (result.returncode == 0) == passes
+    assert ("clear its outputs" in result.stderr) != passes
