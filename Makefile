@@ -9,7 +9,7 @@ CHECK_PYTHON = @$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 	% (sys.version_info[0], sys.version_info[1], sys.argv[1]))' '$(PYTHON)'
 
 .DEFAULT_GOAL := help
-.PHONY: help test book serve bench lint format hooks lock clean
+.PHONY: help test book serve bench lint format hooks dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -42,6 +42,10 @@ format: .venv/installed ## rewrite the code in the project's style
 hooks: .venv/installed ## check style, types and notebooks before every commit
 	$(BIN)/pre-commit install
 
+dist: .venv/installed ## build the source distribution and the wheel
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
 # UPGRADE=--upgrade moves every pin to today's newest version, UPGRADE='--upgrade-package ruff' one.
 lock: ## pin, with hashes, what pyproject.toml asks for; keep today's versions unless told to UPGRADE
 	$(CHECK_PYTHON)
@@ -53,7 +57,7 @@ lock: ## pin, with hashes, what pyproject.toml asks for; keep today's versions u
 	rm -rf .venv-lock
 
 clean: ## remove what was built, and the environment
-	rm -rf _build .venv .venv-lock .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf _build dist .venv .venv-lock .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/installed: requirements.lock pyproject.toml
 	$(CHECK_PYTHON)

@@ -1,10 +1,15 @@
-"""The workflows run what the repository has."""
+"""The workflows run what the repository has, and a release is what its tag says."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+import vst
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -65,4 +70,50 @@ def test_the_tests_run_on_every_python_that_the_package_supports():
 
 
 def test_there_are_workflows():
-    assert {path.stem for path in WORKFLOWS} == {"test", "book"}
+    assert {path.stem for path in WORKFLOWS} == {"test", "book", "release"}
+
+
+@pytest.fixture
+def release(tmp_path):
+    """Run a step of the release, named by its beginning, for a tag, in ``tmp_path``."""
+    (tmp_path / "CHANGELOG.md").symlink_to(ROOT / "CHANGELOG.md")
+
+    def step(name, tag):
+        all_steps = steps(ROOT / ".github" / "workflows" / "release.yml")
+        (script,) = (s["run"] for s in all_steps if s.get("name", "").startswith(name))
+        script = script.replace(".venv/bin/python", sys.executable)
+        return subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", script],
+            cwd=tmp_path,
+            env=os.environ | {"TAG": tag, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+
+    return step
+
+
+def test_a_tag_that_is_not_the_version_stops_the_release(release):
+    assert release("The tag", f"v{vst.__version__}").returncode == 0
+    result = release("The tag", f"v{vst.__version__}.1")
+    assert result.returncode == 1
+    assert f".1, but vst.__version__ is {vst.__version__}\n" in result.stdout
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(release, tmp_path):
+    assert release("The changelog", "v0.1.0").returncode == 0
+    notes = (tmp_path / "notes.md").read_text()
+    assert "The first edition." in notes
+    assert "Unreleased" not in notes
+    assert "## [" not in notes
+
+
+def test_a_release_without_a_section_in_the_changelog_stops(release):
+    result = release("The changelog", "v0.1")
+    assert result.returncode == 1
+    assert "no section ## [0.1]" in result.stdout
+
+
+def test_the_changelog_has_the_version_that_the_package_has():
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", vst.__version__]
