@@ -27,18 +27,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
-from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
 
 import vst
 from benchmarks.measure import RESULTS, ROOT, Row, machine, peak_memory, report
-from vst.companion.experiments import datasets
-from vst.companion.experiments.regression import prepared, setting_for
-from vst.companion.experiments.tuning import default_trials, is_soft, tuned_settings
-from vst.companion.models import label
+from vst.companion.experiments.fitting import fit_stack, fitted, prepared, prepared_for
+from vst.companion.experiments.regression import setting_for
+from vst.companion.experiments.trials import tuned_settings
+from vst.companion.models import MODEL_BY_ID, label
 from vst.companion.peers import Fitted, NoDensityError, Peer
 from vst.companion.protocol import Prepared
 from vst.inference import CHUNK
 from vst.runtime import available_cores
+from vst.soft_trees import SoftTrees
 
 TABLE = RESULTS.with_name("models.csv")
 COLUMNS = (
@@ -75,7 +75,7 @@ REPEATS, ENOUGH = 3, 5
 COMPILED: dict[str, dict[str, int]] = {"deep-ensemble": {"steps": 1}, "bartz": {}}
 
 #: Rows of the fit that only loads a peer's library.
-FEW_ROWS = 50
+WARM_UP_ROWS = 50
 
 #: What a process says when it begins with what is measured.
 READY = "ready"
@@ -86,17 +86,16 @@ PARTS = (1, 4)
 
 def measure_soft(dataset: str, model: str, part: int) -> dict[str, Any]:
     """Fit the ten folds of a soft tree in this process, with a part of the tuned steps."""
-    setting = setting_for(model, datasets.size(dataset), tuned_settings().get((dataset, model), {}))
-    assert isinstance(setting, SoftTrees)
+    setting = setting_for(model, dataset, tuned_settings())
     setting = replace(setting, steps=setting.steps // part)
-    data = prepared(dataset, bool(setting.whiten))
+    data = prepared_for(setting, dataset)
 
     def run(setting: SoftTrees) -> tuple[float, float, float]:
         start = time.perf_counter()
         stack = fit_stack([setting] * FOLDS, data, range(FOLDS), [0] * FOLDS)
-        fitted = [stack.model(i) for i in range(FOLDS)]
+        models = [fitted(stack, i) for i in range(FOLDS)]
         middle = time.perf_counter()
-        scores = [log_likelihood(model, data) for model in fitted]
+        scores = [log_likelihood(model, data) for model in models]
         same_folds = scores[: side_by_side()]
         return middle - start, time.perf_counter() - middle, float(np.mean(same_folds))
 
@@ -108,7 +107,7 @@ def measure_soft(dataset: str, model: str, part: int) -> dict[str, Any]:
 
 def measure_peer(dataset: str, model: str, fold: int) -> dict[str, Any]:
     """Fit one fold of a peer in this process."""
-    setting = setting_for(model, datasets.size(dataset), tuned_settings().get((dataset, model), {}))
+    setting = setting_for(model, dataset, tuned_settings())
     data = prepared(dataset)
     used = data.folds.train.rows(fold)
     x, y = data.x_train[used], data.y_train[used]
@@ -120,7 +119,7 @@ def measure_peer(dataset: str, model: str, fold: int) -> dict[str, Any]:
         score = log_likelihood(fitted, data)
         return middle - start, time.perf_counter() - middle, score
 
-    setting.fit(x[:FEW_ROWS], y[:FEW_ROWS], seed=0)
+    setting.fit(x[:WARM_UP_ROWS], y[:WARM_UP_ROWS], seed=0)
     brief = replace(setting, **COMPILED.get(model, {}))
     first = sum(run(brief)[:2]) if model in COMPILED else 0.0
     print(READY, flush=True)
@@ -157,8 +156,8 @@ def _row(compiling: float, fit: float, predict: float, score: float) -> dict[str
 
 def measure(dataset: str, model: str, part: int) -> dict[str, Any]:
     """Time for the ten folds on all cores, from processes of their own."""
-    tuned = int(not default_trials(model) or (dataset, model) in tuned_settings())
-    if is_soft(model):
+    tuned = int(not MODEL_BY_ID[model].trials or (dataset, model) in tuned_settings())
+    if MODEL_BY_ID[model].is_soft:
         return _in_new_process(dataset, model, part) | {"stopped": 0, "tuned": tuned}
     folds = range(side_by_side())
     with ThreadPoolExecutor(len(folds)) as pool:
@@ -177,7 +176,7 @@ def _in_new_process(dataset: str, model: str, number: int) -> dict[str, Any]:
         while (line := process.stdout.readline()) and line.strip() != READY:
             pass
         try:
-            output, _ = process.communicate(timeout=None if is_soft(model) else LIMIT)
+            output, _ = process.communicate(timeout=None if MODEL_BY_ID[model].is_soft else LIMIT)
         except subprocess.TimeoutExpired:
             process.kill()
             return {"fit_seconds": LIMIT, "stopped": 1}
@@ -278,9 +277,9 @@ def main() -> None:
 
 def child() -> None:
     dataset, model, number = sys.argv[1:]
-    measured = measure_soft if is_soft(model) else measure_peer
+    measured = measure_soft if MODEL_BY_ID[model].is_soft else measure_peer
     with tempfile.TemporaryDirectory() as empty:
-        vst.configure(devices=None if is_soft(model) else 1, cache=Path(empty))
+        vst.configure(devices=None if MODEL_BY_ID[model].is_soft else 1, cache=Path(empty))
         print(json.dumps(measured(dataset, model, int(number))))
 
 

@@ -6,7 +6,7 @@ import sys
 import vst
 from vst.companion.driver import commands as book_commands
 from vst.companion.experiments import commands as experiment_commands
-from vst.datasets import commands as data_commands
+from vst.companion.protocol import commands as data_commands
 from vst.errors import UserError
 
 

@@ -3,13 +3,9 @@
 import logging
 import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +16,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 from traitlets.config import Config
 
-from vst.companion.experiments.runner import end_with_parent
+from vst.companion.experiments.runner import end, end_with_parent, without_interrupts
 from vst.errors import DataError, MissingDataError, UserError
 
 #: A cell that takes longer than this is stuck (seconds).
@@ -28,9 +24,6 @@ CELL_TIMEOUT = 4 * 3600
 
 #: Between two signs of life while chapters take long (seconds).
 TICK = 5
-
-#: A worker may take this long to end its kernel (seconds).
-GRACE = 10
 
 #: Errors of a chapter that are shown as a sentence; others with the cell's traceback.
 SENTENCES = {error.__name__ for error in (UserError, DataError, MissingDataError)}
@@ -120,7 +113,7 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
     jobs = min(jobs, len(executions))
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start)
     try:
-        with _without_interrupts():
+        with without_interrupts():
             left = {pool.submit(execution.run): execution.name for execution in executions}
         with tqdm(total=len(executions), unit="chapter") as bar:
             while left:
@@ -130,32 +123,11 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
                     bar.update()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        _end(multiprocessing.active_children())
+        end(multiprocessing.active_children())
         for execution in executions:
             execution.unfinished.unlink(missing_ok=True)
         raise
     pool.shutdown()
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Start processes that do not see Ctrl-C: this one ends them, and they have nothing to say."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-def _end(workers: Sequence[BaseProcess]) -> None:
-    for worker in workers:
-        worker.terminate()
-    for worker in workers:
-        worker.join(GRACE)
-        worker.kill()
 
 
 def _start() -> None:

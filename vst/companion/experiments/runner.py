@@ -6,9 +6,12 @@ ends, so that a run that is killed loses the jobs under way and nothing else.
 
 import multiprocessing
 import os
+import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 from tqdm import tqdm
@@ -16,6 +19,9 @@ from tqdm import tqdm
 from vst.companion.experiments import cluster
 from vst.companion.experiments.store import Store
 from vst.runtime import available_cores, configure
+
+#: A worker may take this long to end (seconds).
+GRACE = 10
 
 
 class Job(Protocol):
@@ -75,13 +81,37 @@ def _in_processes(jobs: Sequence[Job], finish: Callable, workers: int) -> None:
         min(workers, max(len(jobs), 1)), mp_context=context, initializer=_start, initargs=(numbers,)
     )
     try:
-        waiting = {pool.submit(_compute, job): job for job in jobs}
+        with without_interrupts():
+            waiting = {pool.submit(_compute, job): job for job in jobs}
         for future in as_completed(waiting):
             finish(waiting[future], future.result())
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
+        end(multiprocessing.active_children())
         raise
     pool.shutdown()
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Start processes that do not see Ctrl-C: this one ends them, and they have nothing to say."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def end(workers: Sequence[BaseProcess]) -> None:
+    """End processes whose work nobody waits for any more."""
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join(GRACE)
+        worker.kill()
 
 
 def _start(numbers: Any) -> None:

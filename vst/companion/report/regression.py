@@ -1,6 +1,7 @@
 """The regression chapter: what stands beside its score tables and their pictures."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from math import log, pi, sqrt
 from typing import Any
 
@@ -45,7 +46,7 @@ def times(results: pd.DataFrame) -> Figure:
 def tuned_values(datasets: Sequence[str]) -> Html:
     """The paper's table of ranges, with the values that our tuner chose on each data set."""
     chosen = tuned_settings()
-    head = "".join(f"<th>{dataset_label(name)}</th>" for name in datasets)
+    head = "".join(f"<th>{escape(dataset_label(name))}</th>" for name in datasets)
     body: list[str] = []
     for model in MODELS:
         for i, (name, range_) in enumerate(model.all_ranges().items()):

@@ -20,7 +20,7 @@ HIGH = 2.0
 LESS = 0.95
 
 #: More observations of the wavelet, and the number that its figure has.
-MANY_ROWS, FEW_ROWS = 16_000, 250
+MANY_ROWS, USUAL_ROWS = 16_000, 250
 
 THREE = ("vst", "xbart", "sglb")
 FOUR = ("vst", "vsgbm", "xbart", "sglb")

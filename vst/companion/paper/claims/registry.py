@@ -239,7 +239,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "time-small-data", "section 6",
-        f"On data below {timing.FEW_ROWS:,} rows, soft trees are slower than standard decision trees",
+        f"On data below {timing.SMALL_DATA:,} rows, soft trees are slower than standard decision trees",
         "the faster type of leaf takes longer than XBART, SGLB and XGBoost of its group on every "
         "such data set; partly if on at least half",
         "regression", ("regression",), timing.slower_on_few_rows,
@@ -283,7 +283,7 @@ CLAIMS: tuple[Claim, ...] = (
         "wavelet-rows", 7,
         "Wavelet: increasing the amount of training data reduces underfitting",
         f"with {pictures.MANY_ROWS:,} rows the error is below {pictures.LESS:.0%} of that with "
-        f"{pictures.FEW_ROWS}: one check for VST, one for VSGBM",
+        f"{pictures.USUAL_ROWS}: one check for VST, one for VSGBM",
         pictures.more_rows_help,
     ),
     _picture(

@@ -8,7 +8,7 @@ from vst.companion.paper.tables import DATASETS
 from vst.datasets import CATALOGUE
 
 #: Data sets below this many rows are those on which the paper calls its models slower.
-FEW_ROWS = 10_000
+SMALL_DATA = 10_000
 
 #: Soft trees, and the libraries of hard trees in the same group. The deep ensemble has no trees.
 PAIRS = {"VST": (VST, ONE_TREE[1:]), "VSGBM": (VSGBM, MANY_TREES[1:])}
@@ -34,4 +34,4 @@ def slower_on_few_rows(results: pd.DataFrame) -> Judgement:
 
 
 def _is_small(dataset: str) -> bool:
-    return dataset in CATALOGUE and CATALOGUE[dataset].rows < FEW_ROWS
+    return dataset in CATALOGUE and CATALOGUE[dataset].rows < SMALL_DATA

@@ -5,9 +5,10 @@ import shutil
 
 import pytest
 
+from vst.companion.protocol import commands
 from vst.companion.protocol.provenance import provenance
-from vst.datasets import commands, places
 from vst.datasets import download as downloading
+from vst.datasets import places
 from vst.errors import DataError
 
 
