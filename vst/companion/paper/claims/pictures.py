@@ -56,11 +56,11 @@ def on_every_set(
     return judge
 
 
-def as_printed(figure: str, models: Sequence[str], check: Check) -> Callable[[], Judgement]:
+def as_printed(picture: str, models: Sequence[str], check: Check) -> Callable[[], Judgement]:
     """The same check on the errors that the paper prints below a figure's panels."""
 
     def judge() -> Judgement:
-        errors = figure_errors(figure)
+        errors = figure_errors(picture)
         text = ", ".join(f"{model.upper()} {errors[model]:.4f}" for model in models)
         return decided(text, holds=check(errors), partly=False)
 

@@ -263,7 +263,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Step: as well as the hard trees of XBART and SGLB: everywhere",
         "its error is no larger than the larger of theirs",
         pictures.on_every_set("step", "rmse", pictures.THREE, pictures.no_worse_than_hard_trees),
-        pictures.as_printed("step-function", pictures.THREE, pictures.no_worse_than_hard_trees),
+        pictures.as_printed("step", pictures.THREE, pictures.no_worse_than_hard_trees),
     ),
     _picture(
         "wavelet-underfit", 7,
