@@ -274,12 +274,16 @@ def _compute(
 
 def _gather(jobs: Sequence[Job], stores: Sequence[Results]) -> Obtained:
     cells = {cell.key: cell for job in jobs for cell in job.cells}
+    place = {key: i for i, key in enumerate(cells)}
 
     def rows(several: Sequence[Store]) -> pd.DataFrame:
         frames = [store.load(_files(jobs)) for store in several]
         frame = pd.concat([frame for frame in frames if len(frame)] or frames[:1])
-        frame = frame[frame["key"].isin(cells)]
-        return frame.drop_duplicates(list(several[0].unique)).reset_index(drop=True)
+        frame = frame[frame["key"].isin(cells)].drop_duplicates(list(several[0].unique))
+        # In the order that was asked for: which job ended first is not to be seen in a table.
+        return frame.sort_values(
+            "key", key=lambda keys: keys.map(place), kind="stable"
+        ).reset_index(drop=True)
 
     results = rows(stores)
     there = set(results["key"])

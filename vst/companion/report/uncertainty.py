@@ -183,7 +183,6 @@ HEADINGS = {
     "ratio": "outside / inside",
     "reached": "truth reached outside",
     "away": "RMSE away from the step",
-    "seconds": "seconds",
 }
 
 
@@ -254,7 +253,7 @@ def measure_table(
 def _text(column: str, value: float) -> str:
     if column == "reached":
         return f"{value:.0%}"
-    return number(value, 1 if column in ("ratio", "seconds") else 3)
+    return number(value, 1 if column == "ratio" else 3)
 
 
 def downloads(results: pd.DataFrame) -> Html:
