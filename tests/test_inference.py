@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from vst import inference
+from vst import inference, minibatches
 from vst.arrays import Rows, empty_aligned
 from vst.inference import Hyperparameters, Program, elbo, fit
 from vst.posterior import LowRankGaussian
@@ -300,11 +300,11 @@ def test_row_numbers_are_drawn_before_the_devices_are_busy(rng, key, monkeypatch
 
         return called
 
-    for name in ("_row_numbers", "_train"):
-        monkeypatch.setattr(inference, name, spy(name, getattr(inference, name)))
+    for module, name in ((minibatches, "row_numbers"), (inference, "_train")):
+        monkeypatch.setattr(module, name, spy(name, getattr(module, name)))
     x, y = data(rng)
     trained(key, Fetched(x), y, Rows.all(100), steps=500)
-    assert events == ["_row_numbers"] * 2 + ["_train", "_row_numbers", "_train"]
+    assert events == ["row_numbers"] * 2 + ["_train", "row_numbers", "_train"]
 
 
 def test_fetching_compiles_once_for_any_number_of_rows(rng, compilations):

@@ -22,20 +22,16 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from tqdm import tqdm
 
 from vst.arrays import AnyArray, Inputs, Rows
+from vst.minibatches import (
+    CHUNK,
+    NOISE_BLOCK,
+    block_keys,
+    draw_minibatches,
+    fetch,
+    padding_weights,
+)
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree, TreeShape
-
-#: Steps between two returns to Python: often enough for a progress bar, an interrupt or the discovery
-#: of a divergence, and rarely enough that the return costs nothing.
-CHUNK = 250
-
-#: Steps whose random numbers are drawn together, a divisor of CHUNK: step by step, drawing them took a
-#: fifth of the time.
-NOISE_BLOCK = 10
-
-#: Up to so many rows, the remainder of 32 random bits favours none of them by more than one part in
-#: 4000, and half of randint's bits are enough.
-FEW_ROWS = 2**20
 
 #: Where training starts: small random weights, so that gates begin soft and leaves alike, with little
 #: uncertainty. Wider starts (tried: 1 and 2 for the weights) end in poorer optima.
@@ -196,7 +192,7 @@ def fit(
         chunks: Iterator[tuple[Array, Array]] = repeat(data)
     else:
         targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
-        fetched = _fetch(x, targets, keys, rows, program.batch_size, steps)
+        fetched = fetch(x, targets, keys, rows, program.batch_size, steps)
         chunks = (jax.tree.map(each, chunk) for chunk in fetched)
         # The program then is the same for any number of rows that do not fit in one minibatch.
         rows = rows._replace(indices=rows.indices[:, : program.batch_size + 1])
@@ -341,12 +337,12 @@ def train_replica(
 
     def loss(variational: Array, noise: Array, x: Array, y: Array) -> Float[Array, ""]:
         posterior = posterior_of(variational)
-        weights = _padding_weights(rows, program.batch_size, x.dtype)
+        weights = padding_weights(rows, program.batch_size, x.dtype)
         return -elbo(noise, posterior, program.shape, hyper, x, y, n, weights) / n
 
     def block(j: int, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, trace = carry
-        batch_key, noise_key = _block_keys(key, j)
+        batch_key, noise_key = block_keys(key, j)
         first = j * NOISE_BLOCK
 
         def step(state: State, given: tuple[Array, ...]) -> tuple[State, Array]:
@@ -361,7 +357,7 @@ def train_replica(
         if x.ndim == 3:
             batches = [jax.lax.dynamic_slice_in_dim(a, first - start, NOISE_BLOCK) for a in (x, y)]
         else:
-            drawn = _minibatches(batch_key, rows, program.batch_size)
+            drawn = draw_minibatches(batch_key, rows, program.batch_size)
             batches = [x[drawn], y[drawn]]
         numbers = first + jnp.arange(NOISE_BLOCK)
         noise = jax.random.normal(noise_key, noise_shape, x.dtype)
@@ -371,60 +367,3 @@ def train_replica(
     trace = jnp.zeros(CHUNK, state.variational.dtype)
     blocks = start // NOISE_BLOCK, -(-stop // NOISE_BLOCK)
     return jax.lax.fori_loop(*blocks, block, (state, trace))
-
-
-def _fetch(
-    x: Inputs,
-    y: Float[np.ndarray, "replicas n"],
-    keys: PRNGKeyArray,
-    rows: Rows,
-    batch_size: int,
-    steps: int,
-) -> Iterator[
-    tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
-]:
-    """The minibatches that training would draw, a chunk of steps after the other."""
-    drawn = _row_numbers(keys, 0, rows, batch_size)
-    for start in range(0, steps, CHUNK):
-        numbers = np.asarray(drawn)[: len(y)]
-        # Drawn a chunk ahead: behind the training of a chunk, a device would come to it too late.
-        drawn = _row_numbers(keys, start + CHUNK, rows, batch_size)
-        inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
-        yield inputs, y[np.arange(len(y))[:, None, None], numbers]
-
-
-def _block_keys(key: PRNGKeyArray, j: int | Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
-    """Keys of a block's minibatches and of its noise."""
-    batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
-    return batch_key, noise_key
-
-
-@partial(jax.jit, static_argnames="batch_size")
-@partial(jax.vmap, in_axes=(0, None, 0, None))
-def _row_numbers(
-    key: PRNGKeyArray, start: int, rows: Rows, batch_size: int
-) -> Int[Array, "chunk b"]:
-    """Row numbers of the minibatches that training draws from step ``start`` on."""
-
-    def block(j: Int[Array, ""]) -> Int[Array, "block b"]:
-        return _minibatches(_block_keys(key, j)[0], rows, batch_size)
-
-    blocks = start // NOISE_BLOCK + jnp.arange(CHUNK // NOISE_BLOCK)
-    return jax.vmap(block)(blocks).reshape(CHUNK, -1)
-
-
-def _minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "block b"]:
-    """Row numbers of the next minibatches; all rows every time if they fit in one."""
-    m = rows.indices.shape[0]
-    if m <= batch_size:
-        return jnp.broadcast_to(rows.indices, (NOISE_BLOCK, m))
-    shape = (NOISE_BLOCK, batch_size)
-    if m > FEW_ROWS:
-        return rows.indices[jax.random.randint(key, shape, 0, rows.counts)]
-    return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
-
-
-def _padding_weights(rows: Rows, batch_size: int, dtype: np.dtype) -> Float[Array, " b"] | None:
-    """Where all rows are used every time: 1 for those that count, 0 for padding."""
-    m = rows.indices.shape[0]
-    return (jnp.arange(m) < rows.counts).astype(dtype) if m <= batch_size else None
