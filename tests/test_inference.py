@@ -218,6 +218,32 @@ def test_a_diverging_replica_is_reported_and_leaves_the_others_alone(rng, key):
 
 
 @pytest.mark.parametrize(
+    ("hyper", "advice"),
+    [
+        ({"prior_scale": 1e-30}, "Raise prior_scale: 1e-30 is below the usual 0.01 to 100$"),
+        ({"prior_scale": 1e30}, r"Lower prior_scale: 1e\+30 is above"),
+        ({"beta": 1e39}, r"Lower beta: 1e\+39 is above"),
+        ({"learning_rate": 1e30}, r"Lower learning_rate: 1e\+30 is above the usual 1e-05 to 0.1$"),
+    ],
+)
+def test_advice_after_a_divergence_names_what_is_out_of_range(hyper, advice, rng, key):
+    x, y = data(rng)
+    with jax.debug_nans(False):
+        result = fit(key, SMALL, Hyperparameters(**hyper), x, y, Rows.all(100), steps=20)
+    with pytest.raises(FloatingPointError, match=advice):
+        inference.require_convergence(result)
+
+
+def test_advice_without_a_suspect_is_general(rng, key):
+    x, y = data(rng)
+    result = trained(key, x, y, Rows.all(100), steps=5)
+    elbo = result.elbo.copy()
+    elbo[0, 3:] = np.nan
+    with pytest.raises(FloatingPointError, match=r"at step 3. Lower learning_rate \(now 0.01\)"):
+        inference.require_convergence(result._replace(elbo=elbo))
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"rank": -1}, "rank must lie between 0 and the number of parameters, 15"),

@@ -41,6 +41,14 @@ INITIAL_SCALE = 0.01
 #: The widest vectors a processor has, where XLA would take half of them: 7 % off a training step.
 WIDE_VECTORS = {"xla_cpu_prefer_vector_width": "512"}
 
+#: Where settings usually lie; outside of it, they are the likely cause of a divergence.
+USUAL = {
+    "learning_rate": (1e-5, 0.1),
+    "prior_scale": (0.01, 100.0),
+    "beta": (0.01, 100.0),
+    "kl_weight": (0.0, 10.0),
+}
+
 EACH, SHARED = PartitionSpec("replica"), PartitionSpec()
 
 
@@ -93,6 +101,7 @@ class Fit(NamedTuple):
 
     posteriors: LowRankGaussian  #: stacked: every field has a leading replica axis
     elbo: Float[np.ndarray, "replicas steps"]  #: ELBO estimate at each step, in nats per row
+    hyper: Hyperparameters = Hyperparameters()  #: as given
 
 
 def elbo(
@@ -182,7 +191,9 @@ def fit(
         initial = initialise(init_keys, program, dtype)
     state = jax.tree.map(each, start_state(initial))
     keys = each(train_keys)
-    hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
+    given = hyper
+    with np.errstate(over="ignore"):  # what is too large for the precision diverges, with advice
+        hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
     rows = jax.tree.map(each, rows)
 
     if isinstance(x, AnyArray):
@@ -213,19 +224,47 @@ def fit(
             if not np.isfinite(trace[:, stop - 1]).any():
                 trace[:, stop:] = np.nan
                 break
-    return Fit(_posteriors(state.variational, replicas), trace)
+    return Fit(_posteriors(state.variational, replicas), trace, given)
 
 
-def require_convergence(result: Fit, learning_rate: float) -> None:
-    """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite."""
-    finite = np.isfinite(result.elbo).all(axis=0)
+def require_convergence(result: Fit, learning_rate: float | None = None) -> None:
+    """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite.
+
+    The result knows its settings: ``learning_rate`` is accepted for the callers that name it.
+    """
+    finite = np.isfinite(result.elbo)
     # The ELBO at a step is that before its update: the last update shows in the posterior alone.
-    if not finite.all() or not all(np.isfinite(part).all() for part in result.posteriors):
-        step = int(np.argmin(finite)) if not finite.all() else len(finite)
+    whole = [
+        np.isfinite(np.asarray(part)).reshape(len(finite), -1).all(axis=1)
+        for part in result.posteriors
+    ]
+    converged = finite.all(axis=1) & np.all(whole, axis=0)
+    if not converged.all():
+        steps = np.where(finite.all(axis=1), finite.shape[1], np.argmin(finite, axis=1))
+        replica = int(np.argmin(np.where(converged, finite.shape[1] + 1, steps)))
+        values = {
+            name: float(np.broadcast_to(value, len(finite))[replica])
+            for name, value in result.hyper._asdict().items()
+        }
         raise FloatingPointError(
-            f"training diverged: the ELBO was no longer finite at step {step}. "
-            f"Lower learning_rate (now {learning_rate}), beta or prior_scale, or raise mc_samples"
+            f"training diverged: the ELBO was no longer finite at step {steps[replica]}. "
+            f"{_advice(values)}"
         )
+
+
+def _advice(hyper: dict[str, float]) -> str:
+    """What to change after a divergence: the settings out of their usual range, or else the usual."""
+    unusual = []
+    for name, (least, most) in USUAL.items():
+        if not least <= hyper[name] <= most:
+            do, side = ("Raise", "below") if hyper[name] < least else ("Lower", "above")
+            unusual.append(
+                f"{do} {name}: {hyper[name]:g} is {side} the usual {least:g} to {most:g}"
+            )
+    if unusual:
+        return ". ".join(unusual)
+    rate = hyper["learning_rate"]
+    return f"Lower learning_rate (now {rate:g}), beta or prior_scale, or raise mc_samples"
 
 
 @jax.jit
