@@ -10,6 +10,7 @@ from jax.test_util import check_grads
 from vst import inference, minibatches
 from vst.arrays import Rows, empty_aligned
 from vst.inference import Hyperparameters, Program, elbo, fit
+from vst.memory import require_training
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree, TreeShape
 
@@ -241,6 +242,43 @@ def test_advice_without_a_suspect_is_general(rng, key):
     elbo[0, 3:] = np.nan
     with pytest.raises(FloatingPointError, match=r"at step 3. Lower learning_rate \(now 0.01\)"):
         inference.require_convergence(result._replace(elbo=elbo))
+
+
+@pytest.mark.parametrize(
+    ("options", "replicas", "steps", "message"),
+    [
+        ({"shape": TreeShape(90, 30)}, 1, 5, r"depth=30.* 90 features .*TB.*lower depth"),
+        ({"mc_samples": 10**12}, 1, 5, r"mc_samples=1000000000000, .*lower mc_samples"),
+        ({"shape": TreeShape(90, 12), "rank": 10**5}, 1, 5, r"lower depth or rank"),
+        ({}, 10**8, 5, "training 100000000 models side by side .*lower members"),
+        ({}, 1, 10**12, "lower steps"),
+    ],
+)
+def test_what_cannot_fit_is_refused_before_it_is_tried(options, replicas, steps, message, rng, key):
+    x = rng.normal(size=(100, 90)).astype(np.float32)
+    program = Program(**{"shape": TreeShape(90, 1)} | options)
+    with pytest.raises(MemoryError, match=message):
+        fit(
+            key, program, Hyperparameters(), x, x[:, 0], Rows.all(100, replicas), steps=steps
+        )  # fmt: skip
+
+
+def test_a_million_rows_and_large_minibatches_of_few_are_not_refused():
+    large = {"mc_samples": 1, "replicas": 1, "rows": 10**6, "steps": 6000, "rank": 5}
+    require_training(TreeShape(90, 4), batch_size=128, fetched=True, **large)
+    require_training(TreeShape(90, 4), batch_size=10**12, **large | {"rows": 1000})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shape": TreeShape(2, 10**9)}, "more than any memory holds: lower depth"),
+        ({"shape": TreeShape(2, 51)}, "more than any memory holds: lower depth"),
+    ],
+)
+def test_programs_too_deep_to_be_counted_are_refused(options, message):
+    with pytest.raises(MemoryError, match=message):
+        Program(**options)
 
 
 @pytest.mark.parametrize(

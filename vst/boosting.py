@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.arrays import AnyArray, Inputs, Rows, row_blocks
 from vst.inference import Fit, Hyperparameters, Program, fit
+from vst.memory import require_training
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
 from vst.tree import SoftTree, TreeShape
@@ -80,6 +81,16 @@ def fit_ensemble(
     list of Fit
         One per tree; each holds the posteriors of all replicas.
     """
+    require_training(
+        program.shape,
+        rank=program.rank,
+        batch_size=program.batch_size,
+        mc_samples=program.mc_samples,
+        replicas=len(rows.counts),
+        rows=len(x),
+        steps=steps,
+        n_trees=n_trees,
+    )
     y = jnp.broadcast_to(jnp.asarray(y, jnp.result_type(x.dtype)), (len(rows.counts), len(x)))
     residual = y
     fits: list[Fit] = []

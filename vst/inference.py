@@ -22,6 +22,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from tqdm import tqdm
 
 from vst.arrays import AnyArray, Inputs, Rows
+from vst.memory import require_depth, require_training
 from vst.minibatches import (
     CHUNK,
     NOISE_BLOCK,
@@ -74,6 +75,7 @@ class Program:
     mc_samples: int = 1
 
     def __post_init__(self) -> None:
+        require_depth(self.shape.depth)
         p = self.shape.n_params
         if not 0 <= self.rank <= p:
             raise ValueError(
@@ -172,7 +174,18 @@ def fit(
     Fit
         A replica that diverges has non-finite values here; the others are not disturbed by it.
     """
-    replicas = len(rows.counts)
+    replicas, dtype = len(rows.counts), jnp.result_type(x.dtype)
+    require_training(
+        program.shape,
+        rank=program.rank,
+        batch_size=program.batch_size,
+        mc_samples=program.mc_samples,
+        replicas=replicas,
+        rows=rows.indices.shape[1],
+        steps=steps,
+        width=dtype.itemsize,
+        fetched=not isinstance(x, AnyArray),
+    )
     n_devices = min(replicas, jax.local_device_count())
     mesh = Mesh(np.array(jax.local_devices()[:n_devices]), ("replica",))
     # Every device gets the same number of replicas: the last one is repeated to fill up.
@@ -185,7 +198,6 @@ def fit(
     def shared(value: AnyArray) -> Array:
         return jax.device_put(value, NamedSharding(mesh, SHARED))
 
-    dtype = jnp.result_type(x.dtype)
     init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
         initial = initialise(init_keys, program, dtype)
