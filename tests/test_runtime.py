@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -37,6 +38,48 @@ def test_a_device_calls_lapack_with_the_threads_of_its_own_core():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout == "{1}\n"
+
+
+FORKED = """
+import os, signal, sys, warnings
+import numpy as np, vst
+warnings.simplefilter("ignore")  # JAX's own, which comes in the parent
+x = np.random.default_rng(0).normal(size=(50, 2))
+model = vst.VSTRegressor(depth=1, steps=10)
+{before}
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # a child that hangs does not outlive this test
+    try:
+        {inside}
+        print("fine", flush=True)
+    except RuntimeError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize(
+    "inside", ["model.predict(x)", "model.fit(x, x[:, 0])", "distribution.mean"]
+)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
+def test_a_child_forked_after_jax_was_used_says_so_and_does_not_hang(inside):
+    before = "model.fit(x, x[:, 0]); distribution = model.predict_dist(x)"
+    code = FORKED.format(before=before, inside=inside)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert 'multiprocessing.get_context("spawn")' in result.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
+def test_a_child_forked_before_jax_was_used_can_use_it():
+    code = FORKED.format(before="", inside="model.fit(x, x[:, 0]).predict(x)")
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert result.stdout == "fine\n"
 
 
 def test_the_memory_of_this_machine_is_known():

@@ -19,6 +19,7 @@ from vst.inference import Fit, Hyperparameters, Program, fit
 from vst.memory import require_training
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
+from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape
 
 NoiseUpdate = Literal["paper", "conjugate"]
@@ -81,6 +82,7 @@ def fit_ensemble(
     list of Fit
         One per tree; each holds the posteriors of all replicas.
     """
+    require_own_process()
     require_training(
         program.shape,
         rank=program.rank,

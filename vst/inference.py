@@ -32,6 +32,7 @@ from vst.minibatches import (
     padding_weights,
 )
 from vst.posterior import LowRankGaussian
+from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape
 
 #: Where training starts: small random weights, so that gates begin soft and leaves alike, with little
@@ -174,6 +175,7 @@ def fit(
     Fit
         A replica that diverges has non-finite values here; the others are not disturbed by it.
     """
+    require_own_process()
     replicas, dtype = len(rows.counts), jnp.result_type(x.dtype)
     require_training(
         program.shape,

@@ -22,6 +22,7 @@ from vst.arrays import AnyArray, Inputs
 from vst.memory import require_draws, require_result
 from vst.posterior import LowRankGaussian
 from vst.preprocessing import count
+from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape, normal_log_prob
 
 #: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB an array
@@ -110,6 +111,7 @@ def draw_parameters(
     The posteriors' first axis is the member; an axis of trees may follow, and the trees of one draw
     then come from the same member.
     """
+    require_own_process()
     require_draws(n, math.prod(posteriors.mean.shape[1:]), width=posteriors.mean.dtype.itemsize)
     return _draw_parameters(key, posteriors, n)
 
@@ -253,6 +255,7 @@ def map_rows(
     ``at_once`` is the number of draws that the function looks at for a row, by default all; it sets
     how many rows a block can have.
     """
+    require_own_process()
     n, at_once = len(x), at_once or draws.n_draws
     most = _power_of_two_below(BLOCK_COMPONENTS // (at_once * draws.n_components))
     size = min(most, max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
