@@ -111,3 +111,12 @@ def test_noise_is_drawn_given_the_residual_of_its_own_trees(rng, key):
     variance = np.asarray(draws.noise_scale, float) ** 2
     uniform = invgamma(3 + 100, scale=1 + residual_sum).cdf(variance)
     assert kstest(uniform, "uniform").pvalue > 1e-3
+
+
+def test_more_trees_than_memory_holds_are_refused(rng, key):
+    x = rng.normal(size=(20, 2)).astype(np.float32)
+    program = Program(TreeShape(2, 1, noise="shared"))
+    with pytest.raises(MemoryError, match=r"n_trees=100000000000, .*lower n_trees"):
+        fit_ensemble(
+            key, program, Hyperparameters(), x, x[:, 0], Rows.all(20), n_trees=10**11, steps=1
+        )

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from vst import inference
+from vst import inference, minibatches
 from vst.arrays import Rows, empty_aligned
 from vst.inference import Hyperparameters, Program, elbo, fit
+from vst.memory import require_training
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree, TreeShape
 
@@ -218,6 +219,69 @@ def test_a_diverging_replica_is_reported_and_leaves_the_others_alone(rng, key):
 
 
 @pytest.mark.parametrize(
+    ("hyper", "advice"),
+    [
+        ({"prior_scale": 1e-30}, "Raise prior_scale: 1e-30 is below the usual 0.01 to 100$"),
+        ({"prior_scale": 1e30}, r"Lower prior_scale: 1e\+30 is above"),
+        ({"beta": 1e39}, r"Lower beta: 1e\+39 is above"),
+        ({"learning_rate": 1e30}, r"Lower learning_rate: 1e\+30 is above the usual 1e-05 to 0.1$"),
+    ],
+)
+def test_advice_after_a_divergence_names_what_is_out_of_range(hyper, advice, rng, key):
+    x, y = data(rng)
+    with jax.debug_nans(False):
+        result = fit(key, SMALL, Hyperparameters(**hyper), x, y, Rows.all(100), steps=20)
+    with pytest.raises(FloatingPointError, match=advice):
+        inference.require_convergence(result)
+
+
+def test_advice_without_a_suspect_is_general(rng, key):
+    x, y = data(rng)
+    result = trained(key, x, y, Rows.all(100), steps=5)
+    elbo = result.elbo.copy()
+    elbo[0, 3:] = np.nan
+    with pytest.raises(FloatingPointError, match=r"at step 3. Lower learning_rate \(now 0.01\)"):
+        inference.require_convergence(result._replace(elbo=elbo))
+
+
+@pytest.mark.parametrize(
+    ("options", "replicas", "steps", "message"),
+    [
+        ({"shape": TreeShape(90, 30)}, 1, 5, r"depth=30.* 90 features .*TB.*lower depth"),
+        ({"mc_samples": 10**12}, 1, 5, r"mc_samples=1000000000000, .*lower mc_samples"),
+        ({"shape": TreeShape(90, 12), "rank": 10**5}, 1, 5, r"lower depth or rank"),
+        ({}, 10**8, 5, "training 100000000 models side by side .*lower members"),
+        ({}, 1, 10**12, "lower steps"),
+    ],
+)
+def test_what_cannot_fit_is_refused_before_it_is_tried(options, replicas, steps, message, rng, key):
+    x = rng.normal(size=(100, 90)).astype(np.float32)
+    program = Program(**{"shape": TreeShape(90, 1)} | options)
+    with pytest.raises(MemoryError, match=message):
+        fit(
+            key, program, Hyperparameters(), x, x[:, 0], Rows.all(100, replicas), steps=steps
+        )  # fmt: skip
+
+
+def test_a_million_rows_and_large_minibatches_of_few_are_not_refused():
+    large = {"mc_samples": 1, "replicas": 1, "rows": 10**6, "steps": 6000, "rank": 5}
+    require_training(TreeShape(90, 4), batch_size=128, fetched=True, **large)
+    require_training(TreeShape(90, 4), batch_size=10**12, **large | {"rows": 1000})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shape": TreeShape(2, 10**9)}, "more than any memory holds: lower depth"),
+        ({"shape": TreeShape(2, 51)}, "more than any memory holds: lower depth"),
+    ],
+)
+def test_programs_too_deep_to_be_counted_are_refused(options, message):
+    with pytest.raises(MemoryError, match=message):
+        Program(**options)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"rank": -1}, "rank must lie between 0 and the number of parameters, 15"),
@@ -300,11 +364,11 @@ def test_row_numbers_are_drawn_before_the_devices_are_busy(rng, key, monkeypatch
 
         return called
 
-    for name in ("_row_numbers", "_train"):
-        monkeypatch.setattr(inference, name, spy(name, getattr(inference, name)))
+    for module, name in ((minibatches, "row_numbers"), (inference, "_train")):
+        monkeypatch.setattr(module, name, spy(name, getattr(module, name)))
     x, y = data(rng)
     trained(key, Fetched(x), y, Rows.all(100), steps=500)
-    assert events == ["_row_numbers"] * 2 + ["_train", "_row_numbers", "_train"]
+    assert events == ["row_numbers"] * 2 + ["_train", "row_numbers", "_train"]
 
 
 def test_fetching_compiles_once_for_any_number_of_rows(rng, compilations):

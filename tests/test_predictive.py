@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from vst import predictive
+from vst import memory, predictive
 from vst.boosting import EnsembleDraws
 from vst.posterior import LowRankGaussian
 from vst.predictive import PredictiveDistribution, TreeDraws, draw_parameters, map_rows
@@ -185,3 +185,27 @@ def test_targets_must_match_the_rows(rng):
 def test_the_distribution_says_what_it_is(rng):
     d = PredictiveDistribution(tree_draws(rng), inputs(rng))
     assert repr(d) == "PredictiveDistribution(9 rows, 7 posterior draws)"
+
+
+@MODELS
+def test_more_samples_than_memory_holds_are_refused(make, rng):
+    d = PredictiveDistribution(make(rng), inputs(rng))
+    with pytest.raises(
+        MemoryError, match=r"100000000000 values for each of 9 rows .* ask for fewer"
+    ):
+        d.sample(10**11)
+
+
+def test_more_draws_than_memory_holds_are_refused(rng, key):
+    members = LowRankGaussian(jnp.zeros((2, 3)), jnp.ones((2, 3)), jnp.ones((2, 3, 1)))
+    with pytest.raises(MemoryError, match="10000000000000 posterior draws of 3 parameters"):
+        draw_parameters(key, members, 10**13)
+
+
+def test_a_result_larger_than_memory_is_refused_after_its_first_rows(rng, monkeypatch):
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "memory_limit", lambda: 10**5)
+    draws = tree_draws(rng)
+    with pytest.raises(MemoryError, match="7 values for each of 2000 rows"):
+        map_rows(predictive.mean_functions, draws, inputs(rng, 2000))
+    assert map_rows(predictive.mean_functions, draws, inputs(rng, 1000)).shape == (7, 1000)

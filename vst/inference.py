@@ -22,20 +22,18 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from tqdm import tqdm
 
 from vst.arrays import AnyArray, Inputs, Rows
+from vst.memory import require_depth, require_training
+from vst.minibatches import (
+    CHUNK,
+    NOISE_BLOCK,
+    block_keys,
+    draw_minibatches,
+    fetch,
+    padding_weights,
+)
 from vst.posterior import LowRankGaussian
+from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape
-
-#: Steps between two returns to Python: often enough for a progress bar, an interrupt or the discovery
-#: of a divergence, and rarely enough that the return costs nothing.
-CHUNK = 250
-
-#: Steps whose random numbers are drawn together, a divisor of CHUNK: step by step, drawing them took a
-#: fifth of the time.
-NOISE_BLOCK = 10
-
-#: Up to so many rows, the remainder of 32 random bits favours none of them by more than one part in
-#: 4000, and half of randint's bits are enough.
-FEW_ROWS = 2**20
 
 #: Where training starts: small random weights, so that gates begin soft and leaves alike, with little
 #: uncertainty. Wider starts (tried: 1 and 2 for the weights) end in poorer optima.
@@ -44,6 +42,14 @@ INITIAL_SCALE = 0.01
 
 #: The widest vectors a processor has, where XLA would take half of them: 7 % off a training step.
 WIDE_VECTORS = {"xla_cpu_prefer_vector_width": "512"}
+
+#: Where settings usually lie; outside of it, they are the likely cause of a divergence.
+USUAL = {
+    "learning_rate": (1e-5, 0.1),
+    "prior_scale": (0.01, 100.0),
+    "beta": (0.01, 100.0),
+    "kl_weight": (0.0, 10.0),
+}
 
 EACH, SHARED = PartitionSpec("replica"), PartitionSpec()
 
@@ -70,6 +76,7 @@ class Program:
     mc_samples: int = 1
 
     def __post_init__(self) -> None:
+        require_depth(self.shape.depth)
         p = self.shape.n_params
         if not 0 <= self.rank <= p:
             raise ValueError(
@@ -97,6 +104,7 @@ class Fit(NamedTuple):
 
     posteriors: LowRankGaussian  #: stacked: every field has a leading replica axis
     elbo: Float[np.ndarray, "replicas steps"]  #: ELBO estimate at each step, in nats per row
+    hyper: Hyperparameters = Hyperparameters()  #: as given
 
 
 def elbo(
@@ -167,7 +175,19 @@ def fit(
     Fit
         A replica that diverges has non-finite values here; the others are not disturbed by it.
     """
-    replicas = len(rows.counts)
+    require_own_process()
+    replicas, dtype = len(rows.counts), jnp.result_type(x.dtype)
+    require_training(
+        program.shape,
+        rank=program.rank,
+        batch_size=program.batch_size,
+        mc_samples=program.mc_samples,
+        replicas=replicas,
+        rows=rows.indices.shape[1],
+        steps=steps,
+        width=dtype.itemsize,
+        fetched=not isinstance(x, AnyArray),
+    )
     n_devices = min(replicas, jax.local_device_count())
     mesh = Mesh(np.array(jax.local_devices()[:n_devices]), ("replica",))
     # Every device gets the same number of replicas: the last one is repeated to fill up.
@@ -180,13 +200,14 @@ def fit(
     def shared(value: AnyArray) -> Array:
         return jax.device_put(value, NamedSharding(mesh, SHARED))
 
-    dtype = jnp.result_type(x.dtype)
     init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
         initial = initialise(init_keys, program, dtype)
     state = jax.tree.map(each, start_state(initial))
     keys = each(train_keys)
-    hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
+    given = hyper
+    with np.errstate(over="ignore"):  # what is too large for the precision diverges, with advice
+        hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
     rows = jax.tree.map(each, rows)
 
     if isinstance(x, AnyArray):
@@ -196,7 +217,7 @@ def fit(
         chunks: Iterator[tuple[Array, Array]] = repeat(data)
     else:
         targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
-        fetched = _fetch(x, targets, keys, rows, program.batch_size, steps)
+        fetched = fetch(x, targets, keys, rows, program.batch_size, steps)
         chunks = (jax.tree.map(each, chunk) for chunk in fetched)
         # The program then is the same for any number of rows that do not fit in one minibatch.
         rows = rows._replace(indices=rows.indices[:, : program.batch_size + 1])
@@ -217,19 +238,47 @@ def fit(
             if not np.isfinite(trace[:, stop - 1]).any():
                 trace[:, stop:] = np.nan
                 break
-    return Fit(_posteriors(state.variational, replicas), trace)
+    return Fit(_posteriors(state.variational, replicas), trace, given)
 
 
-def require_convergence(result: Fit, learning_rate: float) -> None:
-    """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite."""
-    finite = np.isfinite(result.elbo).all(axis=0)
+def require_convergence(result: Fit, learning_rate: float | None = None) -> None:
+    """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite.
+
+    The result knows its settings: ``learning_rate`` is accepted for the callers that name it.
+    """
+    finite = np.isfinite(result.elbo)
     # The ELBO at a step is that before its update: the last update shows in the posterior alone.
-    if not finite.all() or not all(np.isfinite(part).all() for part in result.posteriors):
-        step = int(np.argmin(finite)) if not finite.all() else len(finite)
+    whole = [
+        np.isfinite(np.asarray(part)).reshape(len(finite), -1).all(axis=1)
+        for part in result.posteriors
+    ]
+    converged = finite.all(axis=1) & np.all(whole, axis=0)
+    if not converged.all():
+        steps = np.where(finite.all(axis=1), finite.shape[1], np.argmin(finite, axis=1))
+        replica = int(np.argmin(np.where(converged, finite.shape[1] + 1, steps)))
+        values = {
+            name: float(np.broadcast_to(value, len(finite))[replica])
+            for name, value in result.hyper._asdict().items()
+        }
         raise FloatingPointError(
-            f"training diverged: the ELBO was no longer finite at step {step}. "
-            f"Lower learning_rate (now {learning_rate}), beta or prior_scale, or raise mc_samples"
+            f"training diverged: the ELBO was no longer finite at step {steps[replica]}. "
+            f"{_advice(values)}"
         )
+
+
+def _advice(hyper: dict[str, float]) -> str:
+    """What to change after a divergence: the settings out of their usual range, or else the usual."""
+    unusual = []
+    for name, (least, most) in USUAL.items():
+        if not least <= hyper[name] <= most:
+            do, side = ("Raise", "below") if hyper[name] < least else ("Lower", "above")
+            unusual.append(
+                f"{do} {name}: {hyper[name]:g} is {side} the usual {least:g} to {most:g}"
+            )
+    if unusual:
+        return ". ".join(unusual)
+    rate = hyper["learning_rate"]
+    return f"Lower learning_rate (now {rate:g}), beta or prior_scale, or raise mc_samples"
 
 
 @jax.jit
@@ -341,12 +390,12 @@ def train_replica(
 
     def loss(variational: Array, noise: Array, x: Array, y: Array) -> Float[Array, ""]:
         posterior = posterior_of(variational)
-        weights = _padding_weights(rows, program.batch_size, x.dtype)
+        weights = padding_weights(rows, program.batch_size, x.dtype)
         return -elbo(noise, posterior, program.shape, hyper, x, y, n, weights) / n
 
     def block(j: int, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, trace = carry
-        batch_key, noise_key = _block_keys(key, j)
+        batch_key, noise_key = block_keys(key, j)
         first = j * NOISE_BLOCK
 
         def step(state: State, given: tuple[Array, ...]) -> tuple[State, Array]:
@@ -361,7 +410,7 @@ def train_replica(
         if x.ndim == 3:
             batches = [jax.lax.dynamic_slice_in_dim(a, first - start, NOISE_BLOCK) for a in (x, y)]
         else:
-            drawn = _minibatches(batch_key, rows, program.batch_size)
+            drawn = draw_minibatches(batch_key, rows, program.batch_size)
             batches = [x[drawn], y[drawn]]
         numbers = first + jnp.arange(NOISE_BLOCK)
         noise = jax.random.normal(noise_key, noise_shape, x.dtype)
@@ -371,60 +420,3 @@ def train_replica(
     trace = jnp.zeros(CHUNK, state.variational.dtype)
     blocks = start // NOISE_BLOCK, -(-stop // NOISE_BLOCK)
     return jax.lax.fori_loop(*blocks, block, (state, trace))
-
-
-def _fetch(
-    x: Inputs,
-    y: Float[np.ndarray, "replicas n"],
-    keys: PRNGKeyArray,
-    rows: Rows,
-    batch_size: int,
-    steps: int,
-) -> Iterator[
-    tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
-]:
-    """The minibatches that training would draw, a chunk of steps after the other."""
-    drawn = _row_numbers(keys, 0, rows, batch_size)
-    for start in range(0, steps, CHUNK):
-        numbers = np.asarray(drawn)[: len(y)]
-        # Drawn a chunk ahead: behind the training of a chunk, a device would come to it too late.
-        drawn = _row_numbers(keys, start + CHUNK, rows, batch_size)
-        inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
-        yield inputs, y[np.arange(len(y))[:, None, None], numbers]
-
-
-def _block_keys(key: PRNGKeyArray, j: int | Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
-    """Keys of a block's minibatches and of its noise."""
-    batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
-    return batch_key, noise_key
-
-
-@partial(jax.jit, static_argnames="batch_size")
-@partial(jax.vmap, in_axes=(0, None, 0, None))
-def _row_numbers(
-    key: PRNGKeyArray, start: int, rows: Rows, batch_size: int
-) -> Int[Array, "chunk b"]:
-    """Row numbers of the minibatches that training draws from step ``start`` on."""
-
-    def block(j: Int[Array, ""]) -> Int[Array, "block b"]:
-        return _minibatches(_block_keys(key, j)[0], rows, batch_size)
-
-    blocks = start // NOISE_BLOCK + jnp.arange(CHUNK // NOISE_BLOCK)
-    return jax.vmap(block)(blocks).reshape(CHUNK, -1)
-
-
-def _minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "block b"]:
-    """Row numbers of the next minibatches; all rows every time if they fit in one."""
-    m = rows.indices.shape[0]
-    if m <= batch_size:
-        return jnp.broadcast_to(rows.indices, (NOISE_BLOCK, m))
-    shape = (NOISE_BLOCK, batch_size)
-    if m > FEW_ROWS:
-        return rows.indices[jax.random.randint(key, shape, 0, rows.counts)]
-    return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
-
-
-def _padding_weights(rows: Rows, batch_size: int, dtype: np.dtype) -> Float[Array, " b"] | None:
-    """Where all rows are used every time: 1 for those that count, 0 for padding."""
-    m = rows.indices.shape[0]
-    return (jnp.arange(m) < rows.counts).astype(dtype) if m <= batch_size else None

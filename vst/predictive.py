@@ -5,6 +5,7 @@ Normal for a boosted ensemble); the predictive distribution is the equal mixture
 draws, everything here is exact: nothing is estimated by sampling again.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -18,8 +19,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from sklearn.utils import check_random_state
 
 from vst.arrays import AnyArray, Inputs
+from vst.memory import require_draws, require_result
 from vst.posterior import LowRankGaussian
 from vst.preprocessing import count
+from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape, normal_log_prob
 
 #: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB an array
@@ -100,7 +103,6 @@ class TreeDraws:
         )
 
 
-@partial(jax.jit, static_argnames="n")
 def draw_parameters(
     key: PRNGKeyArray, posteriors: LowRankGaussian, n: int
 ) -> Float[Array, "n *trees p"]:
@@ -109,6 +111,15 @@ def draw_parameters(
     The posteriors' first axis is the member; an axis of trees may follow, and the trees of one draw
     then come from the same member.
     """
+    require_own_process()
+    require_draws(n, math.prod(posteriors.mean.shape[1:]), width=posteriors.mean.dtype.itemsize)
+    return _draw_parameters(key, posteriors, n)
+
+
+@partial(jax.jit, static_argnames="n")
+def _draw_parameters(
+    key: PRNGKeyArray, posteriors: LowRankGaussian, n: int
+) -> Float[Array, "n *trees p"]:
     members, *trees, _ = posteriors.mean.shape
     offset_key, draw_key = jax.random.split(key)
     member = (jnp.arange(n) + jax.random.randint(offset_key, (), 0, members)) % members
@@ -207,6 +218,9 @@ class PredictiveDistribution:
     ) -> Float[np.ndarray, "n rows"]:
         """Draw ``n`` targets for every row; the rows of one draw share its parameters."""
         n = count("n", n)
+        # A draw of an ensemble is a single Normal, however many leaves it evaluates.
+        components = self._draws.n_components if isinstance(self._draws, TreeDraws) else 1
+        require_result(n, len(self), components=components)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         offset_key, row_key = jax.random.split(jax.random.key(seed))
         n_draws = self._draws.n_draws
@@ -241,6 +255,7 @@ def map_rows(
     ``at_once`` is the number of draws that the function looks at for a row, by default all; it sets
     how many rows a block can have.
     """
+    require_own_process()
     n, at_once = len(x), at_once or draws.n_draws
     most = _power_of_two_below(BLOCK_COMPONENTS // (at_once * draws.n_components))
     size = min(most, max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
@@ -255,6 +270,8 @@ def map_rows(
         device = i % len(devices)
         block = jax.device_put(tuple(a[rows] for a in (x, *columns)), devices[device])
         blocks.append(function(copies[device], *block))
+        if i == 0:
+            require_result(math.prod(blocks[0].shape[:-1]), n, width=blocks[0].dtype.itemsize)
         if i >= AHEAD:
             blocks[i - AHEAD] = np.asarray(blocks[i - AHEAD])
     values = np.concatenate([np.asarray(block) for block in blocks], axis=-1)

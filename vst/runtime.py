@@ -38,6 +38,40 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
+class _Process:
+    """Whether this process was forked from one in which JAX was at work, whose threads it lacks."""
+
+    forked = False
+
+    @classmethod
+    def after_fork(cls) -> None:
+        cls.forked = cls.forked or _jax_is_started()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_Process.after_fork)
+
+
+def require_own_process() -> None:
+    """Raise RuntimeError in a forked process where JAX would wait for threads that are not there."""
+    if _Process.forked:
+        raise RuntimeError(
+            "this process was forked from one that had used JAX, where JAX waits forever: start "
+            'processes with multiprocessing.get_context("spawn"), or with joblib, whose default does'
+        )
+
+
+def _jax_is_started() -> bool:
+    """Whether JAX has fixed its devices: then, and only then, it refuses another number of them."""
+    devices = jax.config.values["jax_num_cpu_devices"]
+    try:
+        jax.config.update("jax_num_cpu_devices", devices + 1)
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", devices)
+    return False
+
+
 def available_cores() -> int:
     """Cores this process may use, which in a container can be fewer than the machine has."""
     try:

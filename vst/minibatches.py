@@ -1,0 +1,80 @@
+"""The minibatches of training: which rows each step looks at, the same whether drawn or fetched."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from vst.arrays import Inputs, Rows
+
+#: Steps between two returns to Python: often enough for a progress bar, an interrupt or the discovery
+#: of a divergence, and rarely enough that the return costs nothing.
+CHUNK = 250
+
+#: Steps whose random numbers are drawn together, a divisor of CHUNK: step by step, drawing them took a
+#: fifth of the time.
+NOISE_BLOCK = 10
+
+#: Up to so many rows, the remainder of 32 random bits favours none of them by more than one part in
+#: 4000, and half of randint's bits are enough.
+FEW_ROWS = 2**20
+
+
+def fetch(
+    x: Inputs,
+    y: Float[np.ndarray, "replicas n"],
+    keys: PRNGKeyArray,
+    rows: Rows,
+    batch_size: int,
+    steps: int,
+) -> Iterator[
+    tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
+]:
+    """The minibatches that training would draw, a chunk of steps after the other."""
+    drawn = row_numbers(keys, 0, rows, batch_size)
+    for start in range(0, steps, CHUNK):
+        numbers = np.asarray(drawn)[: len(y)]
+        # Drawn a chunk ahead: behind the training of a chunk, a device would come to it too late.
+        drawn = row_numbers(keys, start + CHUNK, rows, batch_size)
+        inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
+        yield inputs, y[np.arange(len(y))[:, None, None], numbers]
+
+
+def block_keys(key: PRNGKeyArray, j: int | Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """Keys of a block's minibatches and of its noise."""
+    batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
+    return batch_key, noise_key
+
+
+@partial(jax.jit, static_argnames="batch_size")
+@partial(jax.vmap, in_axes=(0, None, 0, None))
+def row_numbers(
+    key: PRNGKeyArray, start: int, rows: Rows, batch_size: int
+) -> Int[Array, "chunk b"]:
+    """Row numbers of the minibatches that training draws from step ``start`` on."""
+
+    def block(j: Int[Array, ""]) -> Int[Array, "block b"]:
+        return draw_minibatches(block_keys(key, j)[0], rows, batch_size)
+
+    blocks = start // NOISE_BLOCK + jnp.arange(CHUNK // NOISE_BLOCK)
+    return jax.vmap(block)(blocks).reshape(CHUNK, -1)
+
+
+def draw_minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "block b"]:
+    """Row numbers of the next minibatches; all rows every time if they fit in one."""
+    m = rows.indices.shape[0]
+    if m <= batch_size:
+        return jnp.broadcast_to(rows.indices, (NOISE_BLOCK, m))
+    shape = (NOISE_BLOCK, batch_size)
+    if m > FEW_ROWS:
+        return rows.indices[jax.random.randint(key, shape, 0, rows.counts)]
+    return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
+
+
+def padding_weights(rows: Rows, batch_size: int, dtype: np.dtype) -> Float[Array, " b"] | None:
+    """Where all rows are used every time: 1 for those that count, 0 for padding."""
+    m = rows.indices.shape[0]
+    return (jnp.arange(m) < rows.counts).astype(dtype) if m <= batch_size else None
