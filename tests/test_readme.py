@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import yaml
-
 from vst.companion.report.speed import latest
 
 ROOT = Path(__file__).parents[1]
@@ -62,22 +60,3 @@ def test_every_number_of_the_speed_paragraph_was_measured():
     measured = latest().set_index(["benchmark", "measure"])["value"]
     shown = [f"{measured[place]:.2g}" for place in SPEEDS]
     assert re.findall(r"\d+(?:\.\d+)?", paragraph) == shown
-
-
-def test_conda_hands_pip_lines_that_it_understands(tmp_path):
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    lock, package = environment["dependencies"][-1]["pip"]
-    assert (ROOT / lock.removeprefix("-r ")).exists()
-    (tmp_path / "requirements.txt").write_text(package)
-    options = ["--dry-run", "--no-deps", "--no-index", "--no-build-isolation"]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        *options,
-        "-r",
-        tmp_path / "requirements.txt",
-    ]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert "Would install vst" in result.stdout, result.stderr
