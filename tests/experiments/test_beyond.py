@@ -1,35 +1,31 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from vst.companion.experiments import beyond, regression, runner
+from vst.companion.experiments import beyond
 from vst.companion.experiments.cells import as_parameters
+from vst.companion.experiments.experiment import obtain
+from vst.companion.experiments.fitting import prepared
 from vst.companion.experiments.profiles import PROFILES
-from vst.companion.experiments.store import Store
-
-TINY = replace(PROFILES["smoke"], steps=20)
 
 
 def test_every_variant_changes_its_own_setting_and_nothing_else():
-    jobs = beyond.stacks(PROFILES["paper"], ["boston"])
-    assert [job.variant for job in jobs] == list(beyond.VARIANTS)
+    jobs = beyond.jobs(PROFILES["paper"], datasets=["boston"])
+    assert [job.note for job in jobs] == list(beyond.VARIANTS)
     plain = as_parameters(jobs[0].cells[0].parameters)
     for job in jobs:
-        changed = as_parameters(job.cells[0].parameters).items() - plain.items()
-        assert dict(changed) == beyond.VARIANTS[job.variant]
+        parameters = as_parameters(job.cells[0].parameters)
+        assert dict(parameters.items() - plain.items()) == beyond.VARIANTS[job.note]
+        assert beyond.variant_of(parameters) == job.note
 
 
-def test_rows_carry_the_variant(tmp_path):
-    store = Store(tmp_path, beyond.COLUMNS)
-    jobs = beyond.stacks(TINY, ["yacht"], folds=1)
-    runner.run(jobs, store, workers=0)
-    assert regression.missing(jobs, store) == []
-    assert regression.results_of(jobs, store)["variant"].tolist() == list(beyond.VARIANTS)
+def test_rows_carry_the_variant(tiny, tmp_path):
+    obtained = obtain(beyond.BEYOND, "tiny", out=tmp_path, workers=0, datasets=["yacht"], folds=1)
+    assert obtained.missing == 0
+    assert obtained.results["variant"].tolist() == list(beyond.VARIANTS)
 
 
 def test_the_condition_number_is_that_of_the_features():
-    x = regression.prepared("yacht").x_train
+    x = prepared("yacht").x_train
     assert beyond.condition_number("yacht") == pytest.approx(np.linalg.cond(x), rel=1e-3)
 
 

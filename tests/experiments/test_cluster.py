@@ -15,6 +15,7 @@ import pytest
 import vst
 from vst.cli import main
 from vst.companion.experiments import cluster, regression, runner
+from vst.companion.experiments.experiment import Results
 from vst.companion.experiments.profiles import PROFILES
 from vst.companion.experiments.store import Store
 
@@ -106,10 +107,12 @@ def test_a_worker_that_is_killed_loses_nothing(dask, tmp_path):
 def test_results_equal_those_of_a_local_run(dask, tmp_path):
     address, _ = dask
     models = ["vst-const", "xgboost"]
-    jobs = regression.stacks(PROFILES["smoke"], ["yacht"], models, {}, folds=1)
+    jobs = regression.jobs(
+        PROFILES["smoke"], datasets=["yacht"], models=models, untuned=True, folds=1
+    )
     tables = []
     for name, options in (("there", {"scheduler": address}), ("here", {"workers": 1})):
-        store = Store(tmp_path / name, regression.COLUMNS)
+        store = Results(regression.REGRESSION, tmp_path / name)
         runner.run(jobs, store, **options)
         tables.append(store.load().sort_values("key", ignore_index=True).drop(columns="seconds"))
     pd.testing.assert_frame_equal(*tables)

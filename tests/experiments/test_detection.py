@@ -3,8 +3,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from vst.companion.experiments.detection import auroc, auroc_of_one_node, detect, epistemic_variance
-from vst.companion.experiments.regression import prepared
-from vst.companion.peers import PEERS
+from vst.companion.experiments.fitting import prepared
+from vst.companion.models import MODEL_BY_ID
 from vst.companion.protocol import ood_set
 
 
@@ -67,7 +67,7 @@ def test_detection_looks_at_the_variance_of_the_mean(monkeypatch):
 
 def test_a_model_with_one_mean_function_has_no_score():
     data = prepared("yacht")
-    fitted = PEERS["xgboost-1"].defaults.fit(data.x_train, data.y_train)
+    fitted = MODEL_BY_ID["xgboost-1"].settings.fit(data.x_train, data.y_train, seed=0)
     assert detect(fitted, data)["auroc"] is None
 
 

@@ -3,40 +3,24 @@
 import pandas as pd
 import pytest
 
-from vst.companion.experiments import picture_runs, rank, regression, tuning
-from vst.companion.experiments.cells import Cell
-from vst.companion.experiments.pictures import PROBLEMS
+from vst.companion.experiments import pictures, rank, regression
+from vst.companion.experiments.experiment import Results, obtain, published
 from vst.companion.experiments.profiles import FULL_RANK, PROFILES
-from vst.companion.experiments.store import Store
 
-DATASET, FOLD = "yacht", 0
-
-
-def published() -> pd.DataFrame:
-    directory = PROFILES["paper"].results(regression.EXPERIMENT)
-    return Store(directory, regression.COLUMNS).load([DATASET])
+DATASET = "yacht"
 
 
-@pytest.mark.parametrize("model", ["vst-linear", "vsgbm-const", "sglb"])
-def test_a_published_cell_comes_out_again(model):
-    """Within the spread over seeds, which is stored beside it: the same fold with other seeds."""
-    rows = published()
-    rows = rows[(rows["model"] == model) & (rows["fold"] == FOLD)]
-    (job,) = (
-        job
-        for job in regression.stacks(
-            PROFILES["paper"], [DATASET], [model], tuning.tuned_settings(), folds=1
-        )
+def seeds_of(experiment, job):
+    """Published rows of a job's first cell and of the same cell with other seeds, by the seed."""
+    [cell, *_] = job.cells
+    rows = Results(experiment, published(experiment.name)).load([cell.dataset])
+    same = (
+        (rows["model"] == cell.model)
+        & (rows["fold"] == cell.fold)
+        & (rows["parameters"] == cell.parameters)
     )
-    text = job.cells[0].parameters
-    seeds = rows[rows["parameters"] == text].set_index("seed")
-    assert len(seeds) >= 3, "the fold is published with too few seeds to know their spread"
-    cell = Cell(regression.EXPERIMENT, DATASET, model, FOLD, 0, text)
-    (again,) = regression.Stack((cell,)).compute()
-    assert_within_spread(again, seeds, ["log_likelihood", "rmse"])
-    if again["ood"] is not None:  # the rows from outside are on this machine
-        assert again["ood"] == seeds.loc[0, "ood"]
-        assert_within_spread(again, seeds, ["auroc", "auroc_node"])
+    assert same.sum() >= 3, "the fold is published with too few seeds to know their spread"
+    return rows[same].set_index("seed")
 
 
 def assert_within_spread(again, seeds, scores):
@@ -46,40 +30,63 @@ def assert_within_spread(again, seeds, scores):
         assert again[score] == pytest.approx(seeds.loc[0, score], abs=3 * spread), score
 
 
+@pytest.mark.parametrize("model", ["vst-linear", "vsgbm-const", "sglb"])
+def test_a_published_cell_comes_out_again(model):
+    """Within the spread over seeds, which is stored beside it: the same fold with other seeds."""
+    [job] = regression.jobs(PROFILES["paper"], datasets=[DATASET], models=[model], folds=1)
+    seeds = seeds_of(regression.REGRESSION, job)
+    [again] = job.compute_cells(job.cells)
+    assert_within_spread(again, seeds, ["log_likelihood", "rmse"])
+    if again["ood"] is not None:  # the rows from outside are on this machine
+        assert again["ood"] == seeds.loc[0, "ood"]
+        assert_within_spread(again, seeds, ["auroc", "auroc_node"])
+
+
 @pytest.mark.parametrize("full", [False, True], ids=["rank 5", "full rank"])
 def test_a_published_rank_comes_out_again(full):
     """Within the spread over seeds of the same fold and rank."""
-    rows = Store(PROFILES["paper"].results(rank.EXPERIMENT), rank.COLUMNS).load([DATASET])
-    ranks = [FULL_RANK if full else 5]
-    jobs = rank.stacks(
-        PROFILES["paper"], [DATASET], ["constant"], tuning.tuned_settings(), ranks=ranks, folds=1
+    [job] = rank.jobs(
+        PROFILES["paper"],
+        datasets=[DATASET],
+        leaves=["constant"],
+        ranks=[FULL_RANK if full else 5],
+        folds=1,
     )
-    text = jobs[-1 if full else 0].cells[0].parameters
-    seeds = rows[(rows["fold"] == FOLD) & (rows["parameters"] == text)].set_index("seed")
-    assert len(seeds) >= 3, "the fold is published with too few seeds to know their spread"
-    cell = Cell(rank.EXPERIMENT, DATASET, "vst-const", FOLD, 0, text)
-    (again,) = rank.RankStack((cell,)).compute()
+    seeds = seeds_of(rank.RANK, job)
+    [again] = job.compute_cells(job.cells)
     assert_within_spread(again, seeds, ["log_likelihood", "rmse", "elbo"])
 
 
 def test_published_cells_are_those_of_the_tuned_settings():
     """No result was left behind by settings that were tuned again."""
-    store = Store(PROFILES["paper"].results(regression.EXPERIMENT), regression.COLUMNS)
-    rows = store.load()
-    tuned = tuning.tuned_settings()
-    for (dataset, model), group in rows[rows["seed"] == 0].groupby(["dataset", "model"]):
-        jobs = regression.stacks(PROFILES["paper"], [dataset], [model], tuned, folds=1)
-        expected = jobs[0].cells[0].parameters
-        assert (group["parameters"] == expected).any(), (dataset, model)
+    rows = Results(regression.REGRESSION, published(regression.NAME)).load()
+    rows = rows[rows["seed"] == 0]
+    for dataset in rows["dataset"].unique():
+        for job in regression.jobs(PROFILES["paper"], compute=False, datasets=[dataset], folds=1):
+            group = rows[(rows["dataset"] == dataset) & (rows["model"] == job.cells[0].model)]
+            assert (group["parameters"] == job.cells[0].parameters).any(), job.label
 
 
-def test_published_statements_are_those_of_todays_rules():
-    """One picture is looked at again: it says the same, by the same rules, with the same verdict."""
-    profile = PROFILES["paper"]
-    [job] = [job for job in picture_runs.jobs(profile) if job.label == "tails"]
-    rows = picture_runs.obtain(profile, compute=False)
-    assert set(rows["picture"]) == set(PROBLEMS)
-    rows = rows[rows["key"] == job.cell.key].sort_values("statement")
-    again = pd.DataFrame(job.compute())
-    for column in ("says", "rule", "checks", "verdict"):
-        assert again[column].tolist() == rows[column].tolist()
+@pytest.mark.parametrize("picture", pictures.PROBLEMS)
+def test_every_picture_is_published_with_its_functions(picture):
+    obtained = obtain(pictures.PICTURES, "paper", compute=False, pictures=[picture])
+    assert obtained.missing == 0
+    shown = pictures.drawn(obtained, picture)
+    assert [fit.model for fit in shown] == list(pictures.PROBLEMS[picture].models)
+    assert all(fit.draws.shape == (pictures.FUNCTIONS, len(fit.x)) for fit in shown)
+
+
+@pytest.mark.parametrize("model", ["vst", "xbart"])
+def test_a_published_picture_comes_out_again(model):
+    """Within the spread over its data sets: rounding differs between machines."""
+    rows = obtain(pictures.PICTURES, "paper", compute=False, pictures=["tails"]).results
+    rows = rows[rows["model"] == model].set_index("seed")
+    [job] = [
+        job
+        for job in pictures.jobs(PROFILES["paper"], compute=False, pictures=["tails"])
+        if (job.cells[0].model, job.cells[0].seed) == (model, 0)
+    ]
+    [again] = job.compute_cells(job.cells)
+    assert job.cells[0].key == rows.loc[0, "key"]
+    assert_within_spread(again, rows, ["rmse", "inside", "outside", "ratio"])
+    assert len(pd.DataFrame(again["functions"])) > 100

@@ -11,23 +11,25 @@ import psutil
 import pytest
 
 from vst.cli import main
-from vst.companion.experiments import regression, runner
+from vst.companion.experiments import regression
 from vst.companion.experiments.cells import Cell, as_text
-from vst.companion.experiments.datasets import Size
-from vst.companion.experiments.profiles import PROFILES
-from vst.companion.experiments.soft_trees import SoftTrees, fit_stack
-from vst.companion.experiments.store import Store
-from vst.companion.peers import LARGE
+from vst.companion.experiments.experiment import Results, obtain, summary
+from vst.companion.experiments.fitting import (
+    cell_key,
+    fit_stack,
+    fitted,
+    prepared,
+    prepared_for,
+    score,
+)
+from vst.companion.models import LARGE, MODEL_BY_ID, Size
 from vst.companion.peers.bartz import BART
 from vst.companion.peers.bartz import LARGE as BART_ON_LARGE
-from vst.companion.protocol import prepare
 from vst.datasets import load_dataset
+from vst.estimators import estimator
+from vst.soft_trees import SoftTrees
 
-TINY = replace(PROFILES["smoke"], steps=60)
-
-
-def work(names=("vst-linear",), folds=2, profile=TINY):
-    return regression.stacks(profile, ["yacht"], names, {}, folds=folds)
+SCORES = ("log_likelihood", "rmse")
 
 
 def test_a_cell_is_known_by_its_description():
@@ -39,42 +41,75 @@ def test_a_cell_is_known_by_its_description():
 
 def test_a_large_table_takes_a_shorter_chain_unless_tuned_otherwise():
     draws = [
-        regression.setting_for("bartz", Size(n, 8), tuned).draws
+        MODEL_BY_ID["bartz"].setting_for(Size(n, 8), tuned).draws
         for n, tuned in ((LARGE - 1, {}), (LARGE, {}), (LARGE, {"draws": 7}))
     ]
     assert draws == [BART().draws, BART_ON_LARGE["draws"], 7]
 
 
-def test_only_missing_cells_are_computed(tmp_path):
-    store = Store(tmp_path, regression.COLUMNS)
-    runner.run(work(folds=1), store, workers=0)
-    left = regression.missing(work(folds=3), store)
-    assert [cell.fold for job in left for cell in job.cells] == [1, 2]
-    runner.run(left, store, workers=0)
-    assert regression.missing(work(folds=3), store) == []
-    results = store.load()
+def test_only_missing_cells_are_computed(tiny, tmp_path):
+    told = []
+
+    def run(folds):
+        return obtain(
+            regression.REGRESSION,
+            "tiny",
+            out=tmp_path,
+            workers=0,
+            announce=told.append,
+            datasets=["yacht"],
+            models=["vst-linear"],
+            untuned=True,
+            folds=folds,
+        )
+
+    first = run(1).results
+    results = run(3).results
+    run(3)
+    counts = ["1 cells, 1 to", "3 cells, 2 to", "3 cells, 0 to"]
+    assert told == [f"{count} compute into {tmp_path}" for count in counts]
     assert results["fold"].tolist() == [0, 1, 2]
-    assert results[["log_likelihood", "rmse", "seconds"]].notna().all(axis=None)
+    pd.testing.assert_frame_equal(results[:1], first)
+    assert results[[*SCORES, "seconds"]].notna().all(axis=None)
     assert set(results["data_sha256"]) == {load_dataset("yacht").sha256}
 
 
-def test_a_cells_result_does_not_depend_on_its_company(tmp_path):
-    together, alone = (
-        Store(tmp_path / "a", regression.COLUMNS),
-        Store(tmp_path / "b", regression.COLUMNS),
+def test_a_cells_result_does_not_depend_on_its_company(tiny):
+    [job] = regression.jobs(tiny, datasets=["yacht"], models=["vst-linear"], untuned=True, folds=3)
+    together = job.compute()
+    for cell, row in zip(job.cells, together, strict=True):
+        [alone] = job.without({other.key for other in job.cells} - {cell.key}).compute()
+        assert alone["key"] == row["key"]
+        for name in SCORES:
+            assert alone[name] == pytest.approx(row[name], abs=1e-4)
+
+
+@pytest.mark.parametrize("model", ["vst-linear", "vst-plus", "vsgbm-const", "vsgbm-plus"])
+def test_a_cell_is_a_fit_of_the_estimator(model, tiny):
+    """A row of the tables, tuned settings and all, is what a user's estimator gives."""
+    [job] = regression.jobs(tiny, datasets=["yacht"], models=[model], folds=3)
+    cell = job.cells[1]
+    found = job.compute_cells(job.cells)[1]
+    setting = MODEL_BY_ID[model].setting(regression.as_parameters(cell.parameters))
+    data = prepared_for(setting, "yacht")
+    rows = data.folds.train.rows(cell.fold)
+    mine = estimator(
+        replace(setting, whiten=0),
+        standardise=False,
+        random_state=cell_key(cell.seed, cell.fold),
+    ).fit(data.x_train[rows], data.y_train[rows])
+    predicted = mine.predict_dist(data.x_test)
+    assert found["log_likelihood"] == pytest.approx(
+        predicted.log_prob(data.y_test).mean(), abs=1e-4
     )
-    runner.run(work(folds=3), together, workers=0)
-    cells = work(folds=3)[0].cells
-    runner.run([regression.Stack((cell,)) for cell in cells], alone, workers=0)
-    for column in ("log_likelihood", "rmse"):
-        np.testing.assert_allclose(together.load()[column], alone.load()[column], atol=2e-3)
+    error = np.sqrt(np.mean((predicted.mean - data.y_test) ** 2))
+    assert found["rmse"] == pytest.approx(error, abs=1e-4)
 
 
 def test_scores_are_of_the_test_rows_in_standardised_units():
-    setting = SoftTrees(depth=1, steps=60)
-    data = prepare(load_dataset("yacht"))
-    model = fit_stack([setting], data, [0], [0]).model(0)
-    scored = regression.score(model, data.x_test, data.y_test)
+    data = prepared("yacht")
+    model = fitted(fit_stack([SoftTrees(depth=1, steps=60)], data, [0], [0]), 0)
+    scored = score(model, data.x_test, data.y_test)
     error = model.mean_draws(data.x_test).mean(axis=0) - data.y_test
     assert scored["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)), abs=1e-4)
     expected = model.log_prob(data.x_test, data.y_test).mean()
@@ -84,13 +119,15 @@ def test_scores_are_of_the_test_rows_in_standardised_units():
 def test_summary_is_mean_and_deviation_over_folds():
     frame = pd.DataFrame(
         {
-            "model": ["a"] * 3, "dataset": ["d"] * 3, "fold": [0, 1, 2], "seconds": [1.0, 2.0, 3.0],
-            "log_likelihood": [1.0, 2.0, 3.0], "rmse": [0.1, 0.2, 0.3],
+            "key": ["x", "y", "z"], "model": "a", "dataset": "d", "fold": [0, 1, 2],
+            "seconds": [1.0, 2.0, 3.0], "log_likelihood": [1.0, 2.0, 3.0],
+            "rmse": [0.1, 0.2, 0.3], "auroc": [0.5, 0.6, np.nan],
         }
     )  # fmt: skip
-    row = regression.summary(frame).iloc[0]
+    [row] = summary(regression.REGRESSION, frame).to_dict("records")
     assert (row["log_likelihood"], row["log_likelihood_error"]) == (2.0, 1.0)
-    assert (row["folds"], row["seconds"]) == (3, 6.0)
+    assert row["auroc"] == pytest.approx(0.55)
+    assert (row["cells"], row["seconds"]) == (3, 6.0)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +148,14 @@ def test_wrong_names_are_refused_before_anything_is_computed(arguments, message,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "regression", "--folds", "0"], "--folds: 0 is no whole number of at least 1"),
-        (["run", "regression", "--workers", "-1"], "--workers: -1 is no whole number"),
-        (["run", "bandits", "--seeds", "two"], "--seeds: two is no whole number of at least 1"),
-        (["run", "rank", "--ranks", "0,a"], "--ranks: 0,a is no list of whole numbers"),
-        (["tune", "--trials", "0"], "--trials: 0 is no whole number of at least 1"),
+        (["run", "regression", "--folds", "0"], "--folds: 0 must be an integer >= 1"),
+        (["run", "regression", "--workers", "-1"], "--workers: -1 must be an integer >= 0"),
+        (["run", "bandits", "--seeds", "two"], "--seeds: two must be an integer >= 1"),
+        (["run", "pictures", "--repeats", "0"], "--repeats: 0 must be an integer >= 1"),
+        (["run", "pictures", "--beta", "0"], "--beta: 0 must be a positive number"),
+        (["run", "pictures", "--seed", "-1"], "--seed: -1 must be an integer >= 0"),
+        (["run", "rank", "--ranks", "0,a"], "--ranks: 0,a must be a list of integers"),
+        (["tune", "--trials", "0"], "--trials: 0 must be an integer >= 1"),
     ],
 )
 def test_wrong_numbers_are_refused(arguments, message, capsys):
@@ -141,12 +181,12 @@ def test_a_killed_run_resumes_with_what_is_missing(tmp_path):
     process.wait()
     assert workers
     assert psutil.wait_procs(workers, timeout=20)[1] == []  # none goes on by itself
-    store = Store(tmp_path / "killed", regression.COLUMNS)
+    store = Results(regression.REGRESSION, tmp_path / "killed")
     survived = store.load()
     assert 1 <= len(survived) < 3
 
     again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"{len(survived)} in " in again.stdout
+    assert f"3 cells, {3 - len(survived)} to compute into {store.directory}" in again.stdout
     results = store.load()
     assert len(results) == 3
     kept = results[results["key"].isin(survived["key"])]
@@ -154,7 +194,7 @@ def test_a_killed_run_resumes_with_what_is_missing(tmp_path):
 
     whole = [*command[:-1], str(tmp_path / "whole")]
     subprocess.run(whole, capture_output=True, check=True)
-    uninterrupted = Store(tmp_path / "whole", regression.COLUMNS).load()
+    uninterrupted = Results(regression.REGRESSION, tmp_path / "whole").load()
     merged = results.merge(uninterrupted, on="key", suffixes=("", "_whole"))
     assert len(merged) == 3
     np.testing.assert_allclose(merged["log_likelihood"], merged["log_likelihood_whole"], atol=1e-4)

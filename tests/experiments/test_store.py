@@ -15,13 +15,15 @@ from vst.errors import UserError
 COLUMNS = ("key", "score", "note")
 HEADER = b"key,score,note\n"
 
-# The processes of these tests import the store without `vst`, which would import JAX: they are forked.
+# The processes of these tests import the store without its packages, which would import JAX: they are
+# forked.
 PREAMBLE = """
 import os, random, signal, sys, time, types, warnings
 from pathlib import Path
-package = types.ModuleType("vst")
-package.__path__ = [sys.argv[1]]
-sys.modules["vst"] = package
+for name in ("vst", "vst.companion", "vst.companion.experiments"):
+    package = types.ModuleType(name)
+    package.__path__ = [str(Path(sys.argv[1], *name.split(".")[1:]))]
+    sys.modules[name] = package
 from vst.companion.experiments.store import DamagedResultsWarning, Store
 assert "jax" not in sys.modules
 warnings.simplefilter("error")

@@ -154,7 +154,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "names": _names,
     "numbers": _numbers,
     "count": _positive,
-    "number": int,
+    "number": _count,
     "real": _positive_real,
 }
 

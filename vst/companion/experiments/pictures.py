@@ -313,7 +313,7 @@ def curve_of(results: pd.DataFrame, picture: str, variant: str = "usual") -> Cur
 
 
 def drawn(obtained: Obtained, picture: str, variant: str = "usual") -> list[Drawn]:
-    """The functions of a picture's models on its first data set."""
+    """The functions of a picture's models on its first data set, in the order of its panels."""
     results, lines = obtained.results, obtained.parts["functions"]
     grid = curve_of(results, picture, variant).grid[:, 0]
     found = []
@@ -323,7 +323,7 @@ def drawn(obtained: Obtained, picture: str, variant: str = "usual") -> list[Draw
             draws = np.array([text.split() for text in own["values"]], float).T
             points = own["point"].to_numpy(int)
             found.append(Drawn(str(row["model"]), grid[points], draws, float(row["rmse"])))
-    return found
+    return sorted(found, key=lambda one: PROBLEMS[picture].models.index(one.model))
 
 
 def measures(profile: str = "paper") -> pd.DataFrame:

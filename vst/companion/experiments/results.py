@@ -92,7 +92,7 @@ def verify(experiment: Experiment, cells: int) -> pd.DataFrame:
         again = job.compute_cells(beside)[beside.index(cell)]
         name = next(name for name in COMPARED if pd.notna(row.get(name)))
         same_kind = rows[(rows["dataset"] == row["dataset"]) & (rows["model"] == row["model"])]
-        spread = float(same_kind[name].std())
+        spread = float(same_kind[name].std()) if len(same_kind) > 1 else 0.0
         found.append(
             {
                 "dataset": row["dataset"], "model": row["model"], "seed": row["seed"], "score": name,
