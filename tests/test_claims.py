@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.companion.experiments import pictures as picture_experiment
 from vst.companion.paper import DATASETS, printed
 from vst.companion.paper.claims import CLAIMS, NEAR_ZERO, WORDS, slopes, verdicts
 from vst.companion.paper.claims.bandits import (
@@ -62,9 +61,6 @@ def test_without_evidence_nothing_is_decided():
     assert {verdict.word for verdict in verdicts(Evidence())} == {"not testable here"}
 
 
-@pytest.mark.skipif(
-    not hasattr(picture_experiment, "measures"), reason="the pictures' measures are not published"
-)
 def test_the_published_results_decide_every_claim():
     evidence = gather("paper")
     found = verdicts(evidence)

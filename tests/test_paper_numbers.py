@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst.companion.models import FAMILY_LABELS, GROUPS, MODEL_BY_ID, MODELS, label
+from vst.companion.models import FAMILIES, GROUPS, MODEL_BY_ID, MODELS, label
 from vst.companion.paper import (
     ARTEFACT_BY_ID,
     ARTEFACTS,
@@ -68,7 +68,7 @@ def test_the_paper_prints_313_results():
 
 @pytest.mark.parametrize("table", SCORES)
 def test_scores_stand_in_the_papers_order_without_a_gap(table):
-    models = [m.id for m in MODELS if m.in_paper and (m.probabilistic or table == "rmse")]
+    models = [m.id for m in MODELS if m.in_paper and (m.has_density or table == "rmse")]
     frame = printed(table)
     expected = [(model, dataset) for model in models for dataset in DATASETS]
     assert list(zip(frame["model"], frame["dataset"], strict=True)) == expected
@@ -164,7 +164,7 @@ def test_models_stand_group_by_group():
     assert groups == sorted(groups, key=GROUPS.index)
     assert len(MODEL_BY_ID) == len(MODELS) == 16
     assert sum(model.in_paper for model in MODELS) == 11
-    assert {model.family for model in MODELS} <= set(FAMILY_LABELS)
+    assert {model.family for model in MODELS} <= set(FAMILIES)
 
 
 def test_there_are_fourteen_artefacts_numbered_without_a_gap():

@@ -431,9 +431,8 @@ class VSGBMRegressor(VariationalRegressor):
         return self._ensemble(thetas, jnp.zeros(n, thetas.dtype))
 
     def _ensemble(self, thetas: Array, noise_scales: Array) -> EnsembleDraws:
-        return EnsembleDraws(
-            thetas, noise_scales, jnp.asarray(self.beta_, thetas.dtype), self.shape_
-        )
+        beta = jnp.asarray(self.beta_, thetas.dtype)
+        return EnsembleDraws(thetas, noise_scales, beta, self.shape_)
 
 
 def estimator(setting: SoftTrees, **options: Any) -> VSTRegressor | VSGBMRegressor:

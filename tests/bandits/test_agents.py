@@ -1,5 +1,6 @@
 """What holds for every agent, and what makes each of them the agent that its name says."""
 
+import json
 from dataclasses import replace
 
 import jax
@@ -10,6 +11,7 @@ from scipy import stats
 
 from vst.companion.bandits import (
     AGENTS,
+    ENVIRONMENTS,
     Bandit,
     LinTS,
     Refitted,
@@ -20,6 +22,7 @@ from vst.companion.bandits import (
     simulate,
     thompson,
 )
+from vst.companion.bandits.agents import from_parameters, parameters
 from vst.companion.bandits.environments import Exploration, Mushroom
 from vst.companion.bandits.schedule import update_times
 from vst.companion.peers import ConstantTargetError
@@ -68,6 +71,24 @@ def test_a_small_version_of_every_agent_is_tested():
 def test_an_unknown_agent_is_refused_with_the_names_that_exist():
     with pytest.raises(UserError, match="random, vst, xbart, sglb, lints, deep-ensemble"):
         agent("greedy", "mushroom")
+
+
+@each
+@pytest.mark.parametrize("bandit", ENVIRONMENTS)
+def test_an_agent_comes_back_from_its_parameters(name, bandit):
+    setting = agent(name, bandit)
+    assert from_parameters(name, parameters(setting)) == setting
+    assert from_parameters(name, json.loads(json.dumps(parameters(setting)))) == setting
+
+
+@each
+def test_a_small_agent_comes_back_from_its_parameters(name):
+    assert from_parameters(name, parameters(SMALL[name])) == SMALL[name]
+
+
+def test_only_the_seeds_of_a_soft_tree_run_together():
+    assert [name for name, setting in AGENTS.items() if setting.together] == ["vst"]
+    assert "together" not in parameters(AGENTS["vst"])
 
 
 @each
@@ -234,6 +255,19 @@ def test_runs_shorter_than_the_initial_pulls_end_early():
 def test_the_last_block_of_decisions_may_be_shorter():
     setting = replace(SMALL["vst"], tree=replace(SMALL["vst"].tree, steps=20), steps_per_update=10)
     assert simulate(setting, [two_lines(0, steps=93)], [0])[0].shape == (93,)
+
+
+def test_the_tree_takes_its_steps_on_the_initial_pulls(monkeypatch):
+    spans, prepare = [], thompson._prepare
+
+    def spy(memory, keys, start, stop, total, *rest, **options):
+        spans.append((start, stop, total))
+        return prepare(memory, keys, start, stop, total, *rest, **options)
+
+    monkeypatch.setattr(thompson, "_prepare", spy)
+    setting = replace(SMALL["vst"], tree=replace(SMALL["vst"].tree, steps=270))
+    simulate(setting, [two_lines(0, steps=12)], [0])
+    assert spans == [(0, 250, 270), (250, 270, 270)]
 
 
 @pytest.mark.parametrize(

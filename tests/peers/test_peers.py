@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from vst.companion.peers import PEERS, ConstantTargetError, MissingLibraryError, NoDensityError
+from vst.companion.models import MODELS
+from vst.companion.peers import ConstantTargetError, MissingLibraryError, NoDensityError
 from vst.companion.peers.bartz import BART, linear_noise
 from vst.companion.peers.deep_ensemble import ROW_BLOCK, DeepEnsemble, Traced, _train
 from vst.companion.peers.ngboost import NGBoost
@@ -17,12 +18,14 @@ from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART, Bins
 from vst.companion.peers.xgboost import XGBoost
 
+PEERS = {model.id: model for model in MODELS if not model.is_soft}
+
 #: Every peer as in the table but quick: fewer trees, members, draws or steps.
 QUICK = {
     "deep-ensemble": DeepEnsemble(steps=600, learning_rate=5e-3, hidden_dim=20, members=3),
-    "xbart-1": dataclasses.replace(PEERS["xbart-1"].defaults, draws=20),
-    "sglb-1": dataclasses.replace(PEERS["sglb-1"].defaults, members=4),
-    "xgboost-1": PEERS["xgboost-1"].defaults,
+    "xbart-1": dataclasses.replace(PEERS["xbart-1"].settings, draws=20),
+    "sglb-1": dataclasses.replace(PEERS["sglb-1"].settings, members=4),
+    "xgboost-1": PEERS["xgboost-1"].settings,
     "xbart": XBART(n_learners=20, draws=20),
     "sglb": SGLB(n_learners=100, members=3),
     "xgboost": XGBoost(n_learners=100),
@@ -36,7 +39,7 @@ DRAWS = {
 }  # fmt: skip
 
 NOISE = 0.1
-DENSITIES = [name for name, entry in PEERS.items() if entry.has_density]
+DENSITIES = [name for name, model in PEERS.items() if model.has_density]
 
 
 def table(seed, n=250):
@@ -56,7 +59,7 @@ def fitted(request):
 
 def test_a_quick_version_of_every_peer_is_tested():
     assert list(QUICK) == list(PEERS)
-    assert [type(QUICK[name]) for name in PEERS] == [type(e.defaults) for e in PEERS.values()]
+    assert [type(QUICK[name]) for name in PEERS] == [type(m.settings) for m in PEERS.values()]
 
 
 def test_peers_recover_the_signal_from_rows_they_have_not_seen(fitted):

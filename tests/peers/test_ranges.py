@@ -2,33 +2,37 @@ import dataclasses
 
 import pytest
 
-from vst.companion.peers import PEERS, Choices, Interval, Whole
+from vst.companion.models import MODEL_BY_ID, NAMES
+from vst.companion.peers import Choices, Interval, Whole
 from vst.companion.peers.ranges import without
 
 
-@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_defaults_lie_inside_the_ranges(name):
-    entry = PEERS[name]
-    values = dataclasses.asdict(entry.defaults)
-    for hyperparameter, range_ in {**entry.ranges, **entry.own_ranges}.items():
+    model = MODEL_BY_ID[name]
+    values = dataclasses.asdict(model.settings)
+    for hyperparameter, range_ in model.all_ranges().items():
         assert values[hyperparameter] in range_, hyperparameter
 
 
 def test_ranges_are_those_that_the_paper_prints():
     """Spot values of the supplement's table, and the number of its rows."""
-    counts = {"deep-ensemble": 5, "xbart": 7, "sglb": 3, "xgboost": 5}
-    assert {name: len(PEERS[name].ranges) for name in counts} == counts
-    assert PEERS["xbart"].ranges["s"] == Interval(1.0, 300.0, log=True)
-    assert PEERS["xbart"].ranges["burn_in"] == Choices((15,))
-    assert PEERS["sglb"].ranges["learning_rate"] == Choices((0.001, 0.01, 0.1))
-    assert PEERS["xgboost"].ranges["depth"] == Whole(1, 6)
-    assert PEERS["deep-ensemble"].ranges["prior_scale"] == Interval(0.001, 2.5, log=True)
+    counts = {"deep-ensemble": 5, "xbart": 7, "sglb": 3, "xgboost": 5, "vst-linear": 4}
+    counts |= {"vsgbm-linear": 7}
+    assert {name: len(MODEL_BY_ID[name].ranges) for name in counts} == counts
+    assert MODEL_BY_ID["xbart"].ranges["s"] == Interval(1.0, 300.0, log=True)
+    assert MODEL_BY_ID["xbart"].ranges["burn_in"] == Choices((15,))
+    assert MODEL_BY_ID["sglb"].ranges["learning_rate"] == Choices((0.001, 0.01, 0.1))
+    assert MODEL_BY_ID["xgboost"].ranges["depth"] == Whole(1, 6)
+    assert MODEL_BY_ID["deep-ensemble"].ranges["prior_scale"] == Interval(0.001, 2.5, log=True)
+    assert MODEL_BY_ID["vst-const"].ranges["depth"] == Whole(1, 5)
+    assert MODEL_BY_ID["vsgbm-const"].ranges["prior_sigma_alpha"] == Interval(2.5, 5.0)
 
 
 @pytest.mark.parametrize("name", ["xbart-1", "sglb-1", "xgboost-1"])
 def test_one_tree_has_no_range_for_the_number_of_trees(name):
-    assert PEERS[name].defaults.n_learners == 1
-    assert "n_learners" not in PEERS[name].ranges
+    assert MODEL_BY_ID[name].settings.n_learners == 1
+    assert "n_learners" not in MODEL_BY_ID[name].ranges
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """What the bandit chapter says follows from the runs."""
 
+from dataclasses import replace
+
 import pandas as pd
 
-from vst.companion.experiments.bandits import Loaded
+from vst.companion.bandits import agent
+from vst.companion.bandits.agents import parameters
+from vst.companion.experiments import Obtained
 from vst.companion.experiments.cells import as_text
 from vst.companion.report import bandits as report
 
@@ -20,7 +24,7 @@ def made_up(regrets):
                 {
                     "key": key, "dataset": bandit, "model": model, "seed": seed, "steps": STEPS,
                     "regret": total, "random_regret": 1000.0, "seconds": 3.0,
-                    "parameters": as_text({"agent": {"initial_pulls": 20}}),
+                    "parameters": as_text({"agent": parameters(agent(model, bandit))}),
                 }
             )  # fmt: skip
             histories += [
@@ -28,7 +32,14 @@ def made_up(regrets):
                 for step in range(10, STEPS + 1, 10)
             ]
     choices = pd.DataFrame(columns=["key", "period", "bin", "arm", "pulls"])
-    return Loaded(pd.DataFrame(runs), pd.DataFrame(histories), choices, [], 0)
+    return Obtained(
+        results=pd.DataFrame(runs),
+        parts={"histories": pd.DataFrame(histories), "choices": choices},
+        datasets=list({bandit: 0 for _, bandit in regrets}),
+        models=list({model: 0 for model, _ in regrets}),
+        missing=0,
+        absent=[],
+    )
 
 
 def column(table, name, by="agent"):
@@ -62,7 +73,7 @@ def test_the_random_policy_is_compared_with_the_papers():
 def test_what_is_missing_is_said():
     loaded = made_up({("random", "mushroom"): 1000})
     assert "not there yet" not in report.availability(loaded).text
-    text = report.availability(loaded._replace(missing=7, absent=["jester"])).text
+    text = report.availability(replace(loaded, missing=7, absent=["jester"])).text
     assert "**7 more are not there yet**" in text
     assert "*jester* is not on this machine" in text
 
@@ -83,7 +94,8 @@ def test_the_picture_of_choices_has_a_row_per_agent_and_a_column_per_quarter():
         for period in range(4)
         for arm in (0, 2)
     ]
-    axes = report.explored(loaded._replace(choices=pd.DataFrame(lines))).axes[:8]
+    parts = loaded.parts | {"choices": pd.DataFrame(lines)}
+    axes = report.explored(replace(loaded, parts=parts)).axes[:8]
     picture = axes[0].images[0].get_array()
     assert picture.shape == (3, 40)
     assert picture[:, 3].tolist() == [0.5, 0.0, 0.5]
@@ -93,3 +105,12 @@ def test_the_picture_of_choices_has_a_row_per_agent_and_a_column_per_quarter():
 def test_the_picture_of_exploration_says_so_where_its_bandit_did_not_run():
     (text,) = report.explored(made_up({("vst", "mushroom"): 10})).texts
     assert "not among these" in text.get_text()
+
+
+def test_the_settings_are_those_of_the_runs():
+    loaded = made_up({("vst", "mushroom"): 10, ("sglb", "mushroom"): 20, ("random", "mushroom"): 9})
+    settings = column(report.settings_table(loaded), "settings")
+    assert list(settings.index) == ["VST", "SGLB"]
+    for words in ("depth 2", "beta 100.0", "steps 1000", "update_every 20", "steps_per_update 100"):
+        assert words in settings["VST"]
+    assert "members 3" in settings["SGLB"]

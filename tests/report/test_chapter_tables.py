@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from vst.companion.experiments.obtain import Obtained
 
+from vst.companion.experiments import RANK, REGRESSION, Obtained
 from vst.companion.models import MODELS
 from vst.companion.paper import printed
 from vst.companion.report import rank, regression
@@ -71,8 +71,11 @@ def test_duels_count_data_sets_that_both_sides_have():
 
 def test_chapters_without_results_say_so():
     empty = fits().iloc[:0]
-    text = regression.completeness(Obtained(empty, ["boston"], ["sglb"], 10)).text
-    assert "**10 more are not there yet**" in text
+    nothing = Obtained(empty, {}, ["boston"], ["sglb"], missing=10, absent=[])
+    for experiment in (REGRESSION, RANK):
+        text = regression.completeness(nothing, experiment).text
+        assert "**10 more are not there yet**" in text
+        assert f"`vst run {experiment.name} --profile paper`" in text
     assert (
         regression.winners_table(empty, "log_likelihood")._repr_markdown_() == "*Nothing to show.*"
     )
@@ -133,6 +136,14 @@ def test_the_conclusion_counts():
 
 
 def test_other_test_rows_give_other_errors():
-    [row] = regression.split_table("rmse", "xgboost", ["yacht"], splits=3).frame.to_dict("records")
-    assert float(row["least"]) < float(row["median"]) < float(row["most"])
-    assert row["paper"] == "0.041"
+    found = {"yacht": [0.3, 0.1, 0.2], "boston": [0.5, 0.5]}
+    first, second = regression.split_table("rmse", "xgboost", found).frame.to_dict("records")
+    assert first == {
+        "model": "XGBoost",
+        "data set": "yacht",
+        "least": "0.100",
+        "median": "0.200",
+        "most": "0.300",
+        "paper": "0.041",
+    }
+    assert second["least"] == second["most"] == "0.500"
