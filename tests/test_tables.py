@@ -120,7 +120,7 @@ def test_files_that_are_no_tables(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(b"no gzip")
     refused(tmp_path / "t.csv.gz", "cannot be read as a table")
     (tmp_path / "t.xlsx").write_bytes(b"x")
-    refused(tmp_path / "t.xlsx", r"no kind that is read here.*pass the DataFrame")
+    refused(tmp_path / "t.xlsx", r"unsupported file type.*pass the DataFrame")
 
 
 def test_row_numbers_that_were_saved_are_no_feature(tmp_path):

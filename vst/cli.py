@@ -1,4 +1,4 @@
-"""The command line: ``vst data``, ``vst run``, ``vst tune`` and ``vst book``."""
+"""The command line: ``vst data``, ``run``, ``tune``, ``results`` and ``book``."""
 
 import argparse
 import sys

@@ -18,7 +18,7 @@ from vst import storage
 from vst.arrays import Inputs
 from vst.boosting import EnsembleDraws, NoiseUpdate
 from vst.inference import CHUNK, require_convergence
-from vst.posterior import LowRankGaussian
+from vst.posterior import LowRankGaussian, unstack
 from vst.predictive import (
     Draws,
     PredictiveDistribution,
@@ -28,6 +28,7 @@ from vst.predictive import (
     mean_functions,
 )
 from vst.preprocessing import (
+    Standardised,
     Standardiser,
     Table,
     TableEncoder,
@@ -39,6 +40,7 @@ from vst.preprocessing import (
     target_units,
     training_inputs,
 )
+from vst.runtime import require_own_process
 from vst.soft_trees import BOOSTED, FittedStack, Seed, SoftTrees, Streams, fit_one, seed_of
 from vst.tree import Leaves, TreeShape
 
@@ -96,6 +98,7 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         return self
 
     def _fit(self, X: Table, y: Float[np.ndarray, " n"]) -> None:
+        require_own_process()
         self._check_params()
         x, y, self.encoder_ = check_training_data(self, X, y)
         if self.standardise:
@@ -104,15 +107,16 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         else:
             self.standardiser_ = Standardiser.identity(x.shape[1])
             self.target_mean_, self.target_scale_ = 0.0, 1.0
-        self.seed_ = seed_of(self.random_state)
         setting = self._setting()
+        setting.require_memory(*x.shape, draws=getattr(self, "draws", 0))
+        self.seed_ = seed_of(self.random_state)
         target = ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
         label = type(self).__name__.removesuffix("Regressor") if self.progress else None
         streams = Streams.of(self.seed_, setting.members, boosted=setting.n_trees > 0)
         z = training_inputs(x, self.standardiser_, CHUNK * setting.batch_size * setting.members)
         fitted = fit_one(setting, streams, z, target, progress=label)
         for tree in fitted.trees:
-            require_convergence(tree, setting.learning_rate)
+            require_convergence(tree)
         self.shape_, self.beta_ = fitted.shape, setting.beta
         self.stacked_posteriors_ = fitted.posteriors(0)
         self._keep(fitted)
@@ -121,8 +125,7 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         self, X: Table, return_std: bool = False
     ) -> Float[np.ndarray, " n"] | tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Predictive mean, and with ``return_std`` also the predictive standard deviation."""
-        check_is_fitted(self)
-        x = check_new_data(self, X, self.encoder_, self.standardiser_)
+        x = self._new_data(X)
         distribution = self._distribution(x, None)
         return (distribution.mean, distribution.std) if return_std else distribution.mean
 
@@ -135,9 +138,8 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
             Posterior draws to average over; by default 100 for a VST, and for a VSGBM all that the
             fit made (``draws``). They are the same at every call: predictions do not flicker.
         """
-        check_is_fitted(self)
         # A copy: the distribution is asked later, when the table may have changed.
-        x = check_new_data(self, X, self.encoder_, self.standardiser_)[:]
+        x = self._new_data(X)[:]
         return self._distribution(x, None if n_samples is None else count("n_samples", n_samples))
 
     def sample_functions(
@@ -147,8 +149,7 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
 
         One draw is one function: it does not depend on which rows are asked for together.
         """
-        check_is_fitted(self)
-        x = check_new_data(self, X, self.encoder_, self.standardiser_)
+        x = self._new_data(X)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         key = jax.random.fold_in(jax.random.key(seed), FUNCTIONS)
         draws = self._function_draws(key, count("n_samples", n_samples))
@@ -157,7 +158,7 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
     @property
     def posteriors_(self) -> list:
         """The members' posteriors; of a VSGBM a list for each member, tree by tree."""
-        return _unstack(self.stacked_posteriors_)
+        return unstack(self.stacked_posteriors_)
 
     @property
     def posterior_(self) -> Any:
@@ -181,6 +182,11 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "stacked_posteriors_" in vars(self)
+
+    def _new_data(self, X: Table) -> Standardised:
+        require_own_process()
+        check_is_fitted(self)
+        return check_new_data(self, X, self.encoder_, self.standardiser_)
 
     def _setting(self) -> SoftTrees:
         """The description of this model, with the types that a description has."""
@@ -441,10 +447,3 @@ def estimator(setting: SoftTrees, **options: Any) -> VSTRegressor | VSGBMRegress
     own = signature(cls).parameters
     described = {name: value for name, value in asdict(setting).items() if name in own}
     return cls(**described | {"whiten": bool(setting.whiten)} | options)
-
-
-def _unstack(posteriors: LowRankGaussian) -> Any:
-    """Lists of posteriors, one level for each axis that they are stacked over."""
-    if posteriors.mean.ndim == 1:
-        return posteriors
-    return [_unstack(LowRankGaussian(*parts)) for parts in zip(*posteriors, strict=True)]

@@ -5,7 +5,7 @@ paper uses. Every quantity costs O(p k^2) time and O(p k) memory for ``p`` param
 except :meth:`LowRankGaussian.covariance`, which is dense by definition.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -75,7 +75,14 @@ class LowRankGaussian(NamedTuple):
         return 2 * jnp.sum(jnp.log(self.scale)) + _log_det_capacitance(self._whitened_factor())
 
 
-#: Up to so many columns, matrices are so small that JAX never divides a stack of them over threads.
+def unstack(posteriors: LowRankGaussian) -> Any:
+    """Lists of posteriors, one level for each axis that they are stacked over."""
+    if posteriors.mean.ndim == 1:
+        return posteriors
+    return [unstack(LowRankGaussian(*parts)) for parts in zip(*posteriors, strict=True)]
+
+
+#: Up to this rank JAX does not thread a batched Cholesky.
 FEW_COLUMNS = 8
 
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from vst.arrays import AnyArray, Inputs, Rows
 from vst.boosting import NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
 from vst.inference import Fit, Hyperparameters, Program, fit
+from vst.memory import require_draws, require_training
 from vst.posterior import LowRankGaussian
 from vst.predictive import Draws, TreeDraws, draw_parameters
 from vst.tree import Leaves, TreeShape
@@ -59,6 +60,15 @@ class SoftTrees:
         """What the compiled program takes as values."""
         return Hyperparameters(self.learning_rate, self.prior_scale, self.beta, self.kl_weight)
 
+    def require_memory(self, rows: int, in_features: int, *, draws: int = 0) -> None:
+        """Raise an error that says what it would need if a fit, or its draws, could not fit."""
+        program, trees = self.program(in_features), max(self.n_trees, 1)
+        require_training(
+            program.shape, rank=self.rank, batch_size=self.batch_size, mc_samples=self.mc_samples,
+            replicas=self.members, rows=rows, steps=self.steps, n_trees=trees,
+        )  # fmt: skip
+        require_draws(draws, trees * program.shape.n_params)
+
 
 #: The default ensemble: each of its trees trains for half as long as a tree on its own.
 BOOSTED = SoftTrees(n_trees=5, steps=3000)
@@ -88,7 +98,7 @@ class Streams(NamedTuple):
 
 
 #: What an estimator takes as its ``random_state``.
-Seed = int | np.random.RandomState | Array | None
+Seed = int | np.random.RandomState | Array | list[int] | None
 
 
 def seed_of(random_state: Seed) -> int | list[int]:
@@ -97,6 +107,8 @@ def seed_of(random_state: Seed) -> int | list[int]:
         if not jnp.issubdtype(random_state.dtype, jax.dtypes.prng_key) or random_state.ndim:
             raise ValueError("random_state must be a number or one JAX key: jax.random.key(0)")
         return np.asarray(jax.random.key_data(random_state)).tolist()
+    if isinstance(random_state, list):  # of a model that was loaded
+        return random_state
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 

@@ -105,7 +105,7 @@ def read_table(path: Path) -> pd.DataFrame:
         raise DataError(f"{path} is empty: it needs a row of column names and rows of values")
     if not path.name.lower().endswith(CSV + PARQUET):
         raise DataError(
-            f"{path} is of no kind that is read here: use {', '.join(CSV[:2] + PARQUET[:1])}, "
+            f"{path} is of an unsupported file type: use {', '.join(CSV[:2] + PARQUET[:1])}, "
             "or read it with pandas and pass the DataFrame"
         )
     try:

@@ -73,14 +73,7 @@ def test_a_users_file_is_computed(homes, tmp_path, monkeypatch):
     assert file.stem == datasets.file(homes)
 
 
-@pytest.mark.parametrize(
-    "workers",
-    [
-        pytest.param(0, marks=pytest.mark.xfail(reason="prepared rows are kept by name alone")),
-        1,
-    ],
-    ids=["this process", "other processes"],
-)
+@pytest.mark.parametrize("workers", [0, 1], ids=["this process", "other processes"])
 def test_a_users_file_that_changed_is_computed_again(homes, workers, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = computed(homes, workers).results

@@ -146,6 +146,8 @@ class Model:
         The tables on which that is tried, by their number of rows.
     mark
         In pictures that show several models of one colour.
+    library
+        The package that it is fitted by, if not this one.
     """
 
     id: str
@@ -163,6 +165,7 @@ class Model:
     longer: tuple[Longer, ...] = ()
     longer_on: range = range(0)
     mark: str = "o"
+    library: str = ""
 
     @property
     def in_paper(self) -> bool:
@@ -267,16 +270,16 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "xbart-1", "XBART (1 tree)", "one tree", "xbart",
-        xbart.ONE_TREE, xbart.ONE_TREE_RANGES, xbart.OWN_RANGES,
+        xbart.ONE_TREE, xbart.ONE_TREE_RANGES, xbart.OWN_RANGES, library="stochtree",
     ),
     Model(
         "sglb-1", "SGLB (1 tree)", "one tree", "sglb",
         sglb.ONE_TREE, sglb.ONE_TREE_RANGES, sglb.ONE_TREE_OWN_RANGES,
-        trials=12, in_trials=few_members,
+        trials=12, in_trials=few_members, library="catboost",
     ),
     Model(
         "xgboost-1", "XGBoost (1 tree)", "one tree", "xgboost",
-        xgboost.ONE_TREE, xgboost.ONE_TREE_RANGES, has_density=False, trials=12,
+        xgboost.ONE_TREE, xgboost.ONE_TREE_RANGES, has_density=False, trials=12, library="xgboost-cpu",
     ),
     Model(
         "vst-const", "VST (const.)", "one tree", "vst",
@@ -301,15 +304,15 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "xbart", "XBART", "many trees", "xbart",
-        xbart.XBART(), xbart.RANGES, xbart.OWN_RANGES, mark="s",
+        xbart.XBART(), xbart.RANGES, xbart.OWN_RANGES, mark="s", library="stochtree",
     ),
     Model(
         "sglb", "SGLB", "many trees", "sglb",
-        sglb.SGLB(), sglb.RANGES, sglb.OWN_RANGES, in_trials=few_members, mark="s",
+        sglb.SGLB(), sglb.RANGES, sglb.OWN_RANGES, in_trials=few_members, mark="s", library="catboost",
     ),
     Model(
         "xgboost", "XGBoost", "many trees", "xgboost",
-        xgboost.XGBoost(), xgboost.RANGES, has_density=False, mark="s",
+        xgboost.XGBoost(), xgboost.RANGES, has_density=False, mark="s", library="xgboost-cpu",
     ),
     Model(
         "vsgbm-const", "VSGBM (const.)", "many trees", "vsgbm",
@@ -328,16 +331,19 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "ngboost", "NGBoost", "many trees", "ngboost",
-        ngboost.NGBoost(), {}, ngboost.OWN_RANGES, origin="today", mark="s",
+        ngboost.NGBoost(), {}, ngboost.OWN_RANGES, origin="today", mark="s", library="ngboost",
     ),
     Model(
         "bartz", "BART (bartz)", "many trees", "bart",
         bartz.BART(), {}, bartz.OWN_RANGES, origin="today",
-        trials=0, by_size=bart_by_size, mark="s",  # it keeps the defaults of its literature
+        trials=0, by_size=bart_by_size, mark="s", library="bartz",  # its literature's defaults
     ),
 )  # fmt: skip
 
 MODEL_BY_ID: dict[str, Model] = {model.id: model for model in MODELS}
+
+#: Packages that models are fitted by.
+LIBRARIES: tuple[str, ...] = tuple(dict.fromkeys(m.library for m in MODELS if m.library))
 
 #: All names, in the order of the tables.
 NAMES: tuple[str, ...] = tuple(MODEL_BY_ID)

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 
 from vst.companion.driver.chapters import Chapter
+from vst.companion.models import LIBRARIES
 from vst.companion.report.tables import MarkdownTable
 from vst.runtime import available_cores
 
 #: Packages whose versions matter to the results.
 PACKAGES = (
     "vst", "jax", "flax", "optax", "numpy", "pandas", "scikit-learn", "optuna", "matplotlib",
-    "papermill", "jupyter-book", "stochtree", "catboost", "xgboost-cpu", "ngboost", "bartz",
+    "papermill", "jupyter-book", *LIBRARIES,
 )  # fmt: skip
 
 #: What the source of the page has in the place of the tables.

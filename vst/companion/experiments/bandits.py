@@ -19,6 +19,7 @@ from vst.companion.bandits.agents import from_parameters, parameters
 from vst.companion.experiments import datasets
 from vst.companion.experiments.cells import Cell, as_parameters, as_text
 from vst.companion.experiments.experiment import Experiment, Job, Option, Part
+from vst.companion.experiments.fingerprints import AGENT
 from vst.companion.experiments.profiles import Profile
 from vst.companion.models import check_names
 from vst.datasets import load_dataset
@@ -74,11 +75,16 @@ def _jobs(profile: Profile, bandit: str, name: str, seeds: range) -> list[Job]:
     }
     if setting.together:
         description["together"] = list(seeds)
-    text = as_text(description)
+    text, code = as_text(description), fitted_by(name)
     cells = tuple(Cell(NAME, bandit, name, 0, seed, text) for seed in seeds)
     if setting.together:
-        return [Job(cells, compute_cells, divisible=False, needs=problem.dataset)]
-    return [Job((cell,), compute_cells, needs=problem.dataset) for cell in cells]
+        return [Job(cells, compute_cells, divisible=False, needs=problem.dataset, fitted_by=code)]
+    return [Job((cell,), compute_cells, needs=problem.dataset, fitted_by=code) for cell in cells]
+
+
+def fitted_by(agent_name: str) -> str:
+    """What the fingerprint of an agent's rows is of."""
+    return AGENT + agent_name
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -163,4 +169,5 @@ BANDITS = Experiment(
         "choices": Part(("period", "bin", "arm", "pulls"), unique=3),
     },
     summarised=("regret",),
+    fitted_by=fitted_by,
 )

@@ -40,7 +40,7 @@ def _add_experiment(experiments: argparse._SubParsersAction, experiment: Experim
         "--profile", default="quick", help=f"how much: {', '.join(PROFILES)} (default quick)"
     )
     parser.add_argument(
-        "--stale", action="store_true", help="compute again what older code computed"
+        "--stale", action="store_true", help="compute again what today's code did not compute"
     )
     parser.add_argument(
         "--publish", action="store_true", help="write into the published results, data/results"
@@ -175,11 +175,17 @@ def _own_table(options: argparse.Namespace) -> list[str]:
 
 def _run(options: argparse.Namespace) -> int:
     experiment, chosen = options.experiment, _chosen(options, options.experiment)
+    if options.stale and options.profile == "paper" and not (options.publish or options.out):
+        raise UserError(
+            "--stale with --profile paper needs --publish: published rows count before own"
+        )
     obtained = obtain(
         experiment,
         options.profile,
         compute=True,
-        again=stored.stale_keys(experiment.name, options.profile) if options.stale else (),
+        again=stored.stale_keys(experiment.name, options.profile, options.out)
+        if options.stale
+        else (),
         publish=options.publish,
         out=options.out,
         workers=options.workers,
@@ -228,7 +234,7 @@ def _status(options: argparse.Namespace) -> int:
     if len(shown):
         print(shown.to_string(index=False))
     counts = found.groupby("state")["rows"].sum()
-    print(", ".join(f"{counts.get(state, 0)} rows {state}" for state in stored.STATES))
+    print("rows: " + ", ".join(f"{counts.get(state, 0)} {state}" for state in stored.STATES))
     return 1 if len(stale) else 0
 
 
@@ -238,5 +244,7 @@ def _verify(options: argparse.Namespace) -> int:
             f"no experiment is called {options.experiment}; there are: {', '.join(EXPERIMENTS)}"
         )
     found = stored.verify(EXPERIMENTS[options.experiment], options.cells)
+    if found.empty:
+        raise UserError(f"nothing is published of {options.experiment}")
     print(found.to_string(index=False))
     return 0 if found["same"].all() else 1

@@ -45,6 +45,9 @@ class Job:
         What the label says beside data set and model.
     needs
         The data set that must be on this machine; empty if none.
+    fitted_by
+        The model or agent whose code computes it, by which its rows are fingerprinted; if empty, the
+        cells' own model.
     """
 
     cells: tuple[Cell, ...]
@@ -52,6 +55,7 @@ class Job:
     divisible: bool = True
     note: str = ""
     needs: str = ""
+    fitted_by: str = ""
 
     @property
     def file(self) -> str:
@@ -71,9 +75,10 @@ class Job:
     def compute(self) -> list[dict[str, Any]]:
         """Compute every cell: its scores, its description, and what produced it."""
         scores = self.compute_cells(self.cells)
-        origin = provenance()
+        code = self.fitted_by or self.cells[0].model
+        origin = {**provenance(), "fingerprint": fingerprints.of(code)}
         return [
-            {**cell.described(), **found, **origin, "fingerprint": fingerprints.of(cell)}
+            {**cell.described(), **found, **origin}
             for cell, found in zip(self.cells, scores, strict=True)
         ]
 
@@ -105,6 +110,8 @@ class Experiment:
         Tables beside the results, by name: their columns, of which the first few identify a line.
     by, summarised
         What the command line prints: means of these scores over the other columns.
+    fitted_by
+        The model or agent whose code computes a row, given the row's model.
     """
 
     name: str
@@ -115,6 +122,7 @@ class Experiment:
     parts: Mapping[str, "Part"] = field(default_factory=dict)
     by: tuple[str, ...] = ("model", "dataset")
     summarised: tuple[str, ...] = ()
+    fitted_by: Callable[[str], str] = str
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -143,6 +151,13 @@ class Results(Store):
             )
             for name, part in experiment.parts.items()
         }
+
+    def require_writable(self, names: Iterable[str] | None = None) -> None:
+        """Refuse a place that cannot be written to, of the rows or of a part."""
+        names = None if names is None else list(names)
+        super().require_writable(names)
+        for part in self.parts.values():
+            part.require_writable(names)
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Add rows to the files of one data set."""
@@ -226,7 +241,9 @@ def obtain(
         store = stores[0] if publish and not out else stores[-1]
         if publish:
             require_publishable(profile, [job.needs for job in jobs])
-        _compute(jobs, stores, store, set(again), workers, scheduler, announce)
+        # Published rows are computed in one piece: what one has oneself is not taken over.
+        looked_at = [store] if publish else stores
+        _compute(jobs, looked_at, store, set(again), workers, scheduler, announce)
     return _gather(jobs, stores)
 
 
@@ -261,7 +278,6 @@ def _compute(
     scheduler: str,
     announce: Callable[[str], None] | None,
 ) -> None:
-    store.require_writable()
     have = {key for each in stores for key in each.load(_files(jobs))["key"]} - again
     unfinished = (job.without(have) for job in jobs)
     left = [job for job in unfinished if job is not None and datasets.is_here(job.needs)]
@@ -269,6 +285,7 @@ def _compute(
     if announce is not None:
         announce(f"{total} cells, {todo} to compute into {store.directory}")
     if left:
+        store.require_writable(_files(left))
         runner.run(left, store, workers=workers, scheduler=scheduler)
 
 

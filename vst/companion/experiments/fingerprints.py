@@ -17,10 +17,9 @@ from jaxtyping import Float
 
 import vst
 from vst.companion.bandits import AGENTS, agent, environment, simulate
-from vst.companion.experiments.cells import Cell
 from vst.companion.experiments.fitting import fit_rows, score
 from vst.companion.experiments.profiles import Profile
-from vst.companion.models import MODEL_BY_ID
+from vst.companion.models import LIBRARIES, MODEL_BY_ID
 from vst.runtime import user_cache
 
 #: Small enough for a second, large enough that every part of a model takes part.
@@ -41,34 +40,21 @@ DECISIONS = 160
 #: Fingerprints closer than this, as a share of them, are equal: what rounding on another machine does.
 TOLERANCE = 1e-3
 
-#: Pictures are drawn by method: the models whose code they run.
-BY_FAMILY = {"vst": "vst-linear", "vsgbm": "vsgbm-linear"}
-
 #: Packages whose versions may change a fingerprint.
-PACKAGES = ("jax", "numpy", "catboost", "ngboost", "stochtree", "xgboost-cpu", "bartz")
+PACKAGES = ("jax", "numpy", *LIBRARIES)
+
+#: What distinguishes an agent's name from a model's.
+AGENT = "agent "
 
 
-def of(cell: Cell) -> str:
-    """The fingerprint of the model behind a cell, computed once for a state of the code."""
-    return _known()(name_of(cell.experiment, cell.model))
-
-
-def name_of(experiment: str, model: str) -> str:
-    """What a row's fingerprint is of: a model, or an agent.
-
-    Examples
-    --------
-    >>> name_of("rank", "vst-linear"), name_of("pictures", "vst"), name_of("bandits", "vst")
-    ('vst-linear', 'vst-linear', 'agent vst')
-    """
-    if experiment == "bandits":
-        return f"agent {model}"
-    return BY_FAMILY.get(model, model)
+def of(name: str) -> str:
+    """The fingerprint of a model or an agent, computed once for a state of the code."""
+    return _known()(name)
 
 
 def names() -> list[str]:
     """Everything that has a fingerprint."""
-    return [*MODEL_BY_ID, *(f"agent {name}" for name in AGENTS)]
+    return [*MODEL_BY_ID, *(AGENT + name for name in AGENTS)]
 
 
 def fingerprint(name: str) -> str:
@@ -79,7 +65,7 @@ def fingerprint(name: str) -> str:
     >>> fingerprint("agent random")
     '147.001'
     """
-    value = _of_agent(name.removeprefix("agent ")) if name.startswith("agent ") else _of_model(name)
+    value = _of_agent(name.removeprefix(AGENT)) if name.startswith(AGENT) else _of_model(name)
     return f"{value:.6g}"
 
 

@@ -52,9 +52,14 @@ class FittedTrees:
         return PredictiveDistribution(self.draws, x).log_prob(y)
 
 
-@lru_cache(maxsize=2)
 def prepared(dataset: str, whiten: bool = False) -> Prepared:
     """The paper's split of a data set; kept, since cells of one data set follow each other."""
+    return _prepared(dataset, whiten, datasets.file(dataset))
+
+
+@lru_cache(maxsize=2)
+def _prepared(dataset: str, whiten: bool, file: str) -> Prepared:
+    """The same; ``file`` is another one when a user's file has changed."""
     return prepare(datasets.load(dataset), whiten=whiten)
 
 

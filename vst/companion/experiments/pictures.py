@@ -124,7 +124,7 @@ def jobs(
             sizes=sizes or profile.sizes,
         )
         work += [
-            Job((cell,), compute_cells, note=variant.name)
+            Job((cell,), compute_cells, note=variant.name, fitted_by=fitted_by(cell.model))
             for variant in variants
             for cell in _cells(picture, variant, profile)
         ]
@@ -188,6 +188,11 @@ def _setting(model: str, variant: Variant) -> Setting:
 
 #: What a model's settings are.
 KINDS: dict[str, type] = {"vst": SoftTrees, "vsgbm": SoftTrees, "xbart": XBART, "sglb": SGLB}
+
+
+def fitted_by(model: str) -> str:
+    """The row of the registry whose code a method of the pictures runs."""
+    return {"vst": "vst-linear", "vsgbm": "vsgbm-linear"}.get(model, model)
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -356,4 +361,5 @@ PICTURES = Experiment(
     parts={"functions": Part(("point", "values"), unique=1)},
     by=("dataset", "variant", "model"),
     summarised=("rmse", "ratio"),
+    fitted_by=fitted_by,
 )

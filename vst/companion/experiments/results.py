@@ -1,6 +1,7 @@
 """Which code the published results belong to, by the fingerprints that they carry."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pandas as pd
 
@@ -53,12 +54,12 @@ def state(stored: str, now: str) -> str:
     return CURRENT if fingerprints.equal(stored, now) else STALE
 
 
-def stale_keys(experiment: str, profile: str) -> list[str]:
+def stale_keys(experiment: str, profile: str, out: Path | None = None) -> list[str]:
     """Keys of the stored rows of a profile that today's code would not compute."""
-    places = directories(experiment, profile)
+    places = [out] if out else directories(experiment, profile)
     frames = [Results(EXPERIMENTS[experiment], place).load() for place in places]
     rows = pd.concat(frames, ignore_index=True)
-    names = [fingerprints.name_of(experiment, model) for model in rows["model"]]
+    names = [EXPERIMENTS[experiment].fitted_by(model) for model in rows["model"]]
     now = {name: fingerprints.fingerprint(name) for name in dict.fromkeys(names)}
     return [
         key
@@ -109,7 +110,7 @@ def _rows(experiment: str) -> pd.DataFrame:
         {
             "experiment": experiment,
             "model": rows["model"],
-            "of": [fingerprints.name_of(experiment, model) for model in rows["model"]],
+            "of": [EXPERIMENTS[experiment].fitted_by(model) for model in rows["model"]],
             "fingerprint": rows["fingerprint"].astype(str),
         }
     )

@@ -16,7 +16,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     parser = subparsers.add_parser(
         "data",
         help="list, check and download the data sets",
-        description="The paper's data sets: ten come with the package, four are downloaded.",
+        description="Data sets: some come with the package, others are downloaded.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 

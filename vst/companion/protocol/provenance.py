@@ -7,7 +7,7 @@ from vst.datasets.catalogue import PARTS, WHOLE_SETS, DatasetInfo
 INTRODUCTION = """\
 # Data
 
-Written by `vst data provenance` from the catalogue (`vst/datasets/catalogue/`); change it there.
+Written by `vst data provenance` from the catalogue (`vst/datasets/catalogue.toml`); change it there.
 `vst data verify` compares the files with what is said here, and `python scripts/rebuild_data.py`
 rebuilds each from the package it was taken from.
 """
@@ -43,10 +43,10 @@ def provenance() -> str:
 
 def _bundled_row(info: DatasetInfo) -> str:
     file, package = info.files[0], info.package
-    assert package is not None
+    origin = f"{package} ({package.licence}), `{package.member}`" if package else "this project"
     return (
         f"| {file.name} | {info.rows} x {info.features} | {info.target} | {info.licence} "
-        f"| {package} ({package.licence}), `{package.member}` | `{file.sha256}` |"
+        f"| {origin} | `{file.sha256}` |"
     )
 
 

@@ -36,9 +36,8 @@ def distance_table(
         for model in ("vst-linear", "vst-plus"):
             place = (model, dataset)
             row[label(model)] = number(float(ours[place])) if place in ours.index else ""
-        row["paper's VST (linear)"] = number(
-            float(paper["vst-linear", WHOLE.get(dataset) or dataset])
-        )
+        place = ("vst-linear", WHOLE.get(dataset) or dataset)
+        row["paper's VST (linear)"] = number(float(paper[place])) if place in paper.index else ""
         rows.append(row)
     return MarkdownTable(pd.DataFrame(rows))
 

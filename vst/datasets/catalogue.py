@@ -1,10 +1,15 @@
-"""What the catalogue says about a data set."""
+"""Every data set: what the catalogue says about it, read from ``catalogue.toml``.
 
+A new data set is a file in ``data/`` and an entry there.
+"""
+
+import difflib
+import tomllib
 from dataclasses import dataclass
-from typing import Literal
+from importlib.resources import files
+from typing import Any, Literal
 
-UCI = "UCI Machine Learning Repository"
-CC_BY = "CC BY 4.0"
+from vst.errors import DataError
 
 Task = Literal["regression", "bandit", "ood"]
 
@@ -31,7 +36,7 @@ class DataFile:
     """
 
     name: str
-    sha256: str | None
+    sha256: str | None = None
     layout: Layout = "csv"
     url: str | None = None
     caveat: str = ""
@@ -88,8 +93,10 @@ class DatasetInfo:
         The forms the data set comes in, best first.
     paper
         What the paper says of it, if it does.
+    bundled
+        Whether the file comes with the package.
     package
-        The package a bundled file was taken from; only bundled files have one.
+        The package that a bundled file was taken from, if it was.
     changes
         What was changed on the way from the source to the file.
     note
@@ -106,14 +113,15 @@ class DatasetInfo:
     task: Task
     rows: int
     features: int
-    target: str | None
-    limits: tuple[float, float] | None
     source: str
     url: str
     licence: str
     citation: str
     files: tuple[DataFile, ...]
+    target: str | None = None
+    limits: tuple[float, float] | None = None
     paper: InPaper | None = None
+    bundled: bool = False
     package: Package | None = None
     target_label: str = ""
     arms: int = 0
@@ -127,11 +135,43 @@ class DatasetInfo:
             object.__setattr__(self, "label", self.name.replace("_", " "))
 
     @property
-    def bundled(self) -> bool:
-        """Whether the file comes with the package."""
-        return self.package is not None
-
-    @property
     def download(self) -> DataFile | None:
         """The form that can be downloaded, if there is one."""
         return next((file for file in self.files if file.url), None)
+
+
+def _info(entry: dict[str, Any]) -> DatasetInfo:
+    """The facts of one entry of the file."""
+    nested = {
+        "files": tuple(DataFile(**file) for file in entry["files"]),
+        "limits": tuple(entry["limits"]) if "limits" in entry else None,
+        "paper": InPaper(**entry["paper"]) if "paper" in entry else None,
+        "package": Package(**entry["package"]) if "package" in entry else None,
+    }
+    return DatasetInfo(**{**entry, **nested})
+
+
+_ENTRIES = tomllib.loads(files("vst.datasets").joinpath("catalogue.toml").read_text("utf-8"))
+
+#: Everything `load_dataset` knows, by name, in the file's order.
+CATALOGUE: dict[str, DatasetInfo] = {info.name: info for info in map(_info, _ENTRIES["dataset"])}
+
+#: Data sets, and parts of them under names of their own.
+WHOLE_SETS = tuple(info for info in CATALOGUE.values() if info.part_of is None)
+PARTS = tuple(info for info in CATALOGUE.values() if info.part_of is not None)
+
+
+def describe(name: str) -> DatasetInfo:
+    """Facts of a data set by its name.
+
+    >>> describe("yacht").rows
+    308
+    """
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    close = difflib.get_close_matches(str(name), CATALOGUE, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise DataError(
+        f"there is no data set {name!r}: {hint}the names are {', '.join(CATALOGUE)}; "
+        "a table of your own is read with load_table"
+    )
