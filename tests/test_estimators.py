@@ -1,8 +1,10 @@
 import copy
+import inspect
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import asdict, fields
 
 import jax
 import numpy as np
@@ -14,7 +16,9 @@ from sklearn.exceptions import NotFittedError
 
 import vst
 from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays, preprocessing
+from vst.estimators import estimator
 from vst.preprocessing import Standardiser, check_training_data
+from vst.soft_trees import BOOSTED, SoftTrees
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
 
@@ -142,6 +146,129 @@ def test_collinear_and_constant_columns_fit(model, rng):
         fitted = clone(model).set_params(whiten=whiten).fit(wide, y)
         assert np.isfinite(fitted.predict(wide)).all()
         assert fitted.score(wide, y) > 0.8
+
+
+@both
+def test_a_standardised_table_is_left_as_it_is(model, rng):
+    x, y = matrix(rng)
+    x, y = (x - x.mean(axis=0)) / x.std(axis=0), (y - y.mean()) / y.std()
+    inside = clone(model).fit(x, y).predict_dist(x)
+    fitted = clone(model).set_params(standardise=False).fit(x, y)
+    np.testing.assert_array_equal(fitted.standardiser_(x), x.astype(np.float32))
+    assert (fitted.target_mean_, fitted.target_scale_) == (0.0, 1.0)
+    outside = fitted.predict_dist(x)
+    np.testing.assert_allclose(outside.mean, inside.mean, rtol=0.01, atol=0.01)
+    np.testing.assert_allclose(outside.log_prob(y), inside.log_prob(y), atol=0.1)
+    np.testing.assert_array_equal(outside.standardised().mean, outside.mean)
+
+
+@both
+def test_without_standardising_predictions_are_in_the_models_units(model, rng):
+    x, y = matrix(rng)
+    fitted = clone(model).set_params(standardise=False).fit(2 + x, 3 + y)
+    np.testing.assert_array_equal(fitted.standardiser_(x), x.astype(np.float32))
+    assert np.corrcoef(fitted.predict(2 + x), y)[0, 1] > 0.8
+    assert fitted.predict(2 + x).mean() == pytest.approx(3 + y.mean(), abs=0.5)
+
+
+@both
+def test_without_standardising_there_is_no_whitening(model, rng):
+    both_options = clone(model).set_params(standardise=False, whiten=True)
+    with pytest.raises(ValueError, match="whiten=True rotates standardised features: leave"):
+        both_options.fit(*matrix(rng))
+    with pytest.raises(ValueError, match="standardise must be one of False, True"):
+        clone(model).set_params(standardise="no").fit(*matrix(rng))
+
+
+@both
+def test_a_key_is_a_seed(model, rng, key):
+    x, y = matrix(rng)
+    keyed = clone(model).set_params(random_state=key, steps=50)
+    first, second = (clone(keyed).fit(x, y).predict(x) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    other = clone(keyed).set_params(random_state=jax.random.fold_in(key, 1)).fit(x, y).predict(x)
+    assert not np.array_equal(first, other)
+
+
+@both
+def test_with_a_key_more_members_leave_the_first_as_it_is(model, rng, key):
+    x, y = matrix(rng)
+    keyed = clone(model).set_params(random_state=key, steps=50)
+    one, two = (clone(keyed).set_params(members=n).fit(x, y) for n in (1, 2))
+    # The same numbers up to rounding, which depends on how many are computed side by side.
+    np.testing.assert_allclose(one.elbo_[0], two.elbo_[0], rtol=1e-4, atol=1e-4)
+    for alone, among in zip(
+        jax.tree.leaves(one.posterior_), jax.tree.leaves(two.posterior_), strict=True
+    ):
+        np.testing.assert_allclose(alone, among, rtol=1e-3, atol=1e-4)
+    assert not np.allclose(two.elbo_[0], two.elbo_[1], atol=1e-3)
+
+
+@both
+def test_a_model_with_a_key_is_saved_with_its_predictions(model, rng, key, tmp_path):
+    x, y = matrix(rng)
+    fitted = clone(model).set_params(random_state=key, steps=50).fit(x, y)
+    fitted.save(tmp_path / "model.vst")
+    loaded = type(model).load(tmp_path / "model.vst")
+    np.testing.assert_array_equal(loaded.predict(x), fitted.predict(x))
+    np.testing.assert_array_equal(
+        loaded.predict_dist(x, n_samples=7).log_prob(y),
+        fitted.predict_dist(x, n_samples=7).log_prob(y),
+    )
+
+
+@both
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: jax.random.split(jax.random.key(0), 2),
+        lambda: jax.random.PRNGKey(0),
+        lambda: jax.random.key(0, impl="rbg"),
+        lambda: jax.numpy.float32(3.0),
+    ],
+    ids=["several keys", "old style", "another generator", "number of jax"],
+)
+def test_what_is_not_one_key_is_refused(model, make, rng):
+    keyed = clone(model).set_params(random_state=make())
+    with pytest.raises(
+        ValueError, match=r"random_state must be a number or one JAX key: jax\.random\.key\(0\)"
+    ):
+        keyed.fit(*matrix(rng))
+
+
+@pytest.mark.parametrize(
+    ("model", "setting"), [(VSTRegressor(), SoftTrees()), (VSGBMRegressor(), BOOSTED)]
+)
+def test_the_defaults_are_those_of_the_description(model, setting):
+    shared = {f.name for f in fields(SoftTrees)} & set(model.get_params())
+    assert {k: v for k, v in model.get_params().items() if k in shared} == {
+        k: v for k, v in asdict(setting).items() if k in shared
+    }
+    boosting = {"n_trees", "prior_sigma_alpha", "prior_sigma_beta", "noise_update"}
+    only_boosted = boosting if setting.n_trees == 0 else set()
+    assert shared == {f.name for f in fields(SoftTrees)} - only_boosted
+    assert model.get_params() == estimator(setting).get_params()
+    assert list(inspect.signature(type(model)).parameters) == list(vars(model))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        SoftTrees(depth=1, leaves="constant", rank=2, beta=9.0, steps=7, whiten=1, members=3),
+        SoftTrees(n_trees=4, prior_sigma_alpha=2.5, noise_update="conjugate", kl_weight=0.1),
+        SoftTrees(prior_scale=0.1, learning_rate=0.01, batch_size=3, mc_samples=2),
+    ],
+)
+def test_a_description_makes_an_estimator_that_has_it(setting):
+    model = estimator(setting, random_state=5, progress=True)
+    assert type(model) is (VSGBMRegressor if setting.n_trees else VSTRegressor)
+    params = model.get_params()
+    assert (params["random_state"], params["progress"], params["standardise"]) == (5, True, True)
+    assert type(params["whiten"]) is bool
+    described = {f.name: params[f.name] for f in fields(SoftTrees) if f.name in params}
+    assert SoftTrees(**described) == setting
+    with pytest.raises(TypeError, match="colour"):
+        estimator(setting, colour="blue")
 
 
 @both
@@ -430,9 +557,9 @@ def test_an_interrupt_leaves_no_half_fitted_estimator(model, rng, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vst.inference._train", interrupted)
-    for estimator in (fresh, fitted):
+    for each in (fresh, fitted):
         with pytest.raises(KeyboardInterrupt):
-            estimator.fit(x[:, :2], y)
+            each.fit(x[:, :2], y)
     np.testing.assert_array_equal(fitted.predict(x), before)
     with pytest.raises(NotFittedError):
         fresh.predict(x)

@@ -104,7 +104,7 @@ Seed = int | np.random.RandomState | Array | list[int] | None
 def seed_of(random_state: Seed) -> int | list[int]:
     """What can be written down of a random state: a number, or the numbers of a JAX key."""
     if isinstance(random_state, jax.Array):
-        if not jnp.issubdtype(random_state.dtype, jax.dtypes.prng_key) or random_state.ndim:
+        if random_state.dtype != jax.random.key(0).dtype or random_state.ndim:
             raise ValueError("random_state must be a number or one JAX key: jax.random.key(0)")
         return np.asarray(jax.random.key_data(random_state)).tolist()
     if isinstance(random_state, list):  # of a model that was loaded
