@@ -69,7 +69,7 @@ def test_a_changed_constant_makes_the_rows_of_its_model_stale_and_no_others(
     assert states(results.status()) == others
     assert main(["results", "status"]) == 0
     text = capsys.readouterr().out
-    assert text == "6 rows current, 0 rows stale, 3 rows from before fingerprints\n"
+    assert text == "rows: 6 current, 0 stale, 3 from before fingerprints\n"
 
     try:
         with monkeypatch.context() as patch:
@@ -87,7 +87,7 @@ def test_a_changed_constant_makes_the_rows_of_its_model_stale_and_no_others(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3  # a header, the stale rows, and the sums
     assert lines[1].split()[:4] == ["regression", "deep-ensemble", "2", "stale"]
-    assert lines[2] == "4 rows current, 2 rows stale, 3 rows from before fingerprints"
+    assert lines[2] == "rows: 4 current, 2 stale, 3 from before fingerprints"
 
 
 def test_all_rows_can_be_listed(elsewhere, capsys):
@@ -98,7 +98,7 @@ def test_all_rows_can_be_listed(elsewhere, capsys):
 
 def test_without_published_results_nothing_is_stale(elsewhere, capsys):
     assert main(["results", "status"]) == 0
-    assert capsys.readouterr().out.startswith("0 rows current, 0 rows stale")
+    assert capsys.readouterr().out.startswith("rows: 0 current, 0 stale")
 
 
 def test_published_rows_with_a_fingerprint_are_those_of_todays_code():

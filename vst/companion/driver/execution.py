@@ -111,7 +111,9 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
         return
     context = multiprocessing.get_context("spawn")
     jobs = min(jobs, len(executions))
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start)
+    log = executions[0].directory / "_build" / "kernels.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(log,))
     try:
         with without_interrupts():
             left = {pool.submit(execution.run): execution.name for execution in executions}
@@ -130,8 +132,11 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
     pool.shutdown()
 
 
-def _start() -> None:
+def _start(log: Path) -> None:
     end_with_parent()
+    # Kernels have last words of their own when they are ended: what failed is said in an exception.
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 2)
     # The kernel's client makes Ctrl-C heard again: a group of its own keeps the terminal's away.
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
