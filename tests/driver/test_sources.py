@@ -55,3 +55,9 @@ def test_every_figure_has_a_caption_and_alternative_text():
 
 def test_every_chapter_is_in_the_table_of_contents():
     assert {chapter.source for chapter in chapters(ROOT)} == set(NOTEBOOKS)
+
+
+def test_chapters_are_in_the_order_of_the_parts():
+    names = [chapter.name for chapter in chapters(ROOT)]
+    assert names[:3] == ["introduction", "claims", "method"]
+    assert names[-2:] == ["own_data", "data"]
