@@ -46,6 +46,7 @@ def main() -> None:
             Row("90 % interval", interval, "s"),
             Row("moments over forward passes", moments / passes, "x", "<=3"),
             Row("log density over forward passes", density / passes, "x", "<=3"),
+            Row("90 % interval over log density", interval / density, "x", "<=6"),
         ],
     )
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import invgamma, kstest
 
+from vst import VSGBMRegressor
 from vst.arrays import Rows
 from vst.boosting import _means as tree_means
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
@@ -113,10 +114,7 @@ def test_noise_is_drawn_given_the_residual_of_its_own_trees(rng, key):
     assert kstest(uniform, "uniform").pvalue > 1e-3
 
 
-def test_more_trees_than_memory_holds_are_refused(rng, key):
-    x = rng.normal(size=(20, 2)).astype(np.float32)
-    program = Program(TreeShape(2, 1, noise="shared"))
+def test_more_trees_than_memory_holds_are_refused(rng):
+    x = rng.normal(size=(20, 2))
     with pytest.raises(MemoryError, match=r"n_trees=100000000000, .*lower n_trees"):
-        fit_ensemble(
-            key, program, Hyperparameters(), x, x[:, 0], Rows.all(20), n_trees=10**11, steps=1
-        )
+        VSGBMRegressor(depth=1, n_trees=10**11, steps=1).fit(x, x[:, 0])

@@ -86,16 +86,11 @@ def test_the_memory_of_this_machine_is_known():
     assert memory.memory_limit() > 2**28
 
 
-@pytest.mark.parametrize(
-    ("group", "file"),
-    [("0::/job/step", "job/memory.max"), ("4:memory:/job", "memory/memory.limit_in_bytes")],
-)
-def test_the_limit_of_a_container_counts(group, file, tmp_path, monkeypatch):
-    (tmp_path / "own").write_text(f"9:name=systemd:/\n{group}\n")
-    (tmp_path / file).parent.mkdir(parents=True)
+@pytest.mark.parametrize("file", memory.LIMIT_FILES)
+def test_the_limit_of_a_container_counts(file, tmp_path, monkeypatch):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text("1000000000\n")
     monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path)
-    monkeypatch.setattr(memory, "OWN_GROUP", tmp_path / "own")
     assert memory.memory_limit() == 10**9
     with pytest.raises(MemoryError, match=r"it would need about 2.0 GB .* may use 1.0 GB: lower x"):
         memory.require_memory(2 * 10**9, "it", "lower x")

@@ -16,10 +16,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.arrays import AnyArray, Inputs, Rows, row_blocks
 from vst.inference import Fit, Hyperparameters, Program, fit
-from vst.memory import require_training
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
-from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape
 
 NoiseUpdate = Literal["paper", "conjugate"]
@@ -82,17 +80,6 @@ def fit_ensemble(
     list of Fit
         One per tree; each holds the posteriors of all replicas.
     """
-    require_own_process()
-    require_training(
-        program.shape,
-        rank=program.rank,
-        batch_size=program.batch_size,
-        mc_samples=program.mc_samples,
-        replicas=len(rows.counts),
-        rows=len(x),
-        steps=steps,
-        n_trees=n_trees,
-    )
     y = jnp.broadcast_to(jnp.asarray(y, jnp.result_type(x.dtype)), (len(rows.counts), len(x)))
     residual = y
     fits: list[Fit] = []

@@ -20,7 +20,7 @@ SMALL = 2**28
 DEEPEST = 50
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
-OWN_GROUP = Path("/proc/self/cgroup")
+LIMIT_FILES = ("memory.max", "memory/memory.limit_in_bytes")
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -64,25 +64,8 @@ def _machine() -> int | None:
 
 
 def _containers() -> list[int | None]:
-    """Limits of this process's control group and of those around it, of both versions of Linux's."""
-    try:
-        lines = OWN_GROUP.read_text().splitlines()
-    except OSError:
-        return []
-    found = []
-    for line in lines:
-        _, controllers, place = (line.split(":", 2) + ["", ""])[:3]
-        if controllers == "":
-            root, file = CONTROL_GROUPS, "memory.max"
-        elif "memory" in controllers.split(","):
-            root, file = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        # Inside a container the path may be the host's, which is not there: its root is, always.
-        group = root / place.strip("/")
-        around = [group, *group.parents]
-        found += [_number(each / file) for each in around if each.is_relative_to(root)]
-    return found
+    """Limits of the control group that a container is, in both versions of Linux's."""
+    return [_number(CONTROL_GROUPS / file) for file in LIMIT_FILES]
 
 
 def _number(file: Path) -> int | None:
@@ -134,22 +117,8 @@ def require_training(
 ) -> None:
     """Raise TooLargeError if training would not fit.
 
-    Parameters
-    ----------
-    shape, rank, batch_size, mc_samples
-        Of the training program.
-    replicas
-        Posteriors that train side by side: the members of a mixture, folds, settings.
-    rows
-        Training rows.
-    steps
-        Gradient steps, whose objectives are kept.
-    n_trees
-        Trees of an ensemble, whose posteriors are kept.
-    width
-        Bytes of a number.
-    fetched
-        Whether minibatches are fetched, a chunk of steps at a time.
+    ``replicas`` posteriors train side by side; ``width`` is the size of a number in bytes; ``fetched``
+    minibatches are kept in memory a chunk of steps at a time.
     """
     require_depth(shape.depth)
     p, batch = shape.n_params, min(batch_size, rows)
