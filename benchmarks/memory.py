@@ -11,7 +11,7 @@ import vst
 from benchmarks.measure import Row, in_new_process, peak_memory, report
 from benchmarks.training import PROGRAM, ROWS, table
 from vst.arrays import Rows
-from vst.inference import Hyperparameters, _train, fit
+from vst.inference import Hyperparameters, _compiled, _train, fit
 
 RANKS = (0, 10, 20, 40, 80)
 LARGE = (1_000_000, 90)
@@ -26,7 +26,7 @@ def working_memory(rank: int) -> int:
     seen = {}
 
     def spy(*arguments: object, **options: object) -> object:
-        seen["memory"] = _train.lower(*arguments, **options).compile().memory_analysis()
+        seen["memory"] = _compiled("cpu").lower(*arguments, **options).compile().memory_analysis()
         return _train(*arguments, **options)
 
     vst.inference._train, original = spy, vst.inference._train

@@ -7,11 +7,11 @@ scale, beta, KL weight, rows and number of steps are traced values.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -333,13 +333,7 @@ def _posteriors(variational: Float[Array, "filled 2+k p"], replicas: int) -> Low
     return jax.vmap(posterior_of)(variational[:replicas])
 
 
-@partial(
-    jax.jit,
-    static_argnames=("program", "mesh"),
-    donate_argnames="state",
-    compiler_options=WIDE_VECTORS,
-)
-def _train(
+def train_replicas(
     state: State,
     keys: PRNGKeyArray,
     start: int,
@@ -365,6 +359,22 @@ def _train(
         out_specs=EACH,
         check_vma=False,
     )(state, keys, start, stop, total, x, y, rows, hyper)
+
+
+def _train(*arguments: Any, mesh: Mesh, **options: Any) -> Any:
+    """:func:`train_replicas`, compiled for its devices."""
+    return _compiled(mesh.devices.flat[0].platform)(*arguments, mesh=mesh, **options)
+
+
+@cache
+def _compiled(platform: str) -> Callable[..., tuple[State, Float[Array, "replicas chunk"]]]:
+    """The training program for one kind of device."""
+    return jax.jit(
+        train_replicas,
+        static_argnames=("program", "mesh"),
+        donate_argnames="state",
+        compiler_options=WIDE_VECTORS if platform == "cpu" else None,
+    )
 
 
 def train_replica(

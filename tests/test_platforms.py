@@ -1,0 +1,86 @@
+"""Nothing is for a CPU alone: every compiled program lowers for CUDA, without a GPU at hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+
+from vst import inference, predictive
+from vst.arrays import Rows
+from vst.boosting import EnsembleDraws
+from vst.inference import Hyperparameters, Program
+from vst.predictive import TreeDraws, draw_parameters
+from vst.tree import TreeShape
+
+TREE, LEARNER = TreeShape(4, 2), TreeShape(4, 2, noise="shared")
+BETA, X, Y = jnp.float32(5), jnp.zeros((32, 4)), jnp.zeros(32)
+DRAWS = {
+    "tree": TreeDraws(jnp.zeros((8, TREE.n_params)), BETA, TREE),
+    "ensemble": EnsembleDraws(jnp.zeros((8, 3, LEARNER.n_params)), jnp.ones(8), BETA, LEARNER),
+}
+ENDS = jnp.array([0.05, 0.05]), jnp.array([1, -1])
+
+
+def lowers(function, *arguments):
+    """Lower a program for CUDA; what cannot be lowered raises."""
+    assert jax.export.export(jax.jit(function), platforms=["cuda"])(*arguments).platforms == (
+        "cuda",
+    )
+
+
+@pytest.mark.parametrize("draws", DRAWS.values(), ids=DRAWS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda draws: predictive.mean_functions(draws, X),
+        lambda draws: predictive._moments(draws, X),
+        lambda draws: predictive._log_prob(draws, X, Y),
+        lambda draws: predictive._cdf(draws, X, Y),
+        lambda draws: predictive._quantiles(*ENDS, draws, X),
+        lambda draws: predictive._sample(
+            jnp.arange(8), draws, X, jax.random.split(jax.random.key(0), 32)
+        ),
+    ],
+    ids=["mean functions", "moments", "log density", "cdf", "quantiles", "sample"],
+)
+def test_predictions_lower_for_cuda(program, draws):
+    lowers(program, draws)
+
+
+@pytest.mark.parametrize("shape", [TREE, LEARNER], ids=["VST", "VSGBM"])
+@pytest.mark.parametrize("rank", [0, 5, 20])
+def test_training_lowers_for_cuda(shape, rank):
+    """Few and many columns: they are factorised in different ways."""
+    program, replicas, dtype = Program(shape, rank), 2, np.dtype("float32")
+    keys = jax.random.split(jax.random.key(0), replicas)
+    start = inference.start_state(inference.initialise(keys, program, dtype))
+    hyper = jax.tree.map(lambda value: jnp.full(replicas, value, dtype), Hyperparameters())
+    rows = jax.tree.map(jnp.asarray, Rows.all(300, replicas))
+    mesh = Mesh(np.array(jax.devices()[:1]), ("replica",))
+
+    def train(state, keys, rows, hyper):
+        data = jnp.zeros((300, 4)), jnp.zeros(300)
+        return inference.train_replicas(
+            state, keys, 0, 250, 1000, *data, rows, hyper, program=program, mesh=mesh
+        )
+
+    lowers(train, start, jax.random.split(jax.random.key(1), replicas), rows, hyper)
+
+
+def test_draws_of_posteriors_lower_for_cuda():
+    posteriors = inference.initialise(
+        jax.random.split(jax.random.key(0), 2), Program(TREE), np.dtype("float32")
+    )
+    lowers(
+        lambda key, posteriors: draw_parameters(key, posteriors, 8), jax.random.key(1), posteriors
+    )
+
+
+def test_options_of_a_cpus_compiler_are_passed_to_cpus_only(monkeypatch):
+    given = {}
+    monkeypatch.setattr(jax, "jit", lambda function, **options: given.update(options))
+    inference._compiled.__wrapped__("cuda")
+    assert given["compiler_options"] is None
+    inference._compiled.__wrapped__("cpu")
+    assert given["compiler_options"] == inference.WIDE_VECTORS
