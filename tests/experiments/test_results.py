@@ -157,7 +157,7 @@ def test_a_published_row_without_others_of_its_kind_is_compared_too(elsewhere, c
 
 def test_where_nothing_is_published_there_is_nothing_to_verify(elsewhere, capsys):
     assert main(["results", "verify"]) == 1
-    assert "nothing" in capsys.readouterr().err
+    assert "no published results" in capsys.readouterr().err
 
 
 def test_stale_rows_of_a_chosen_directory_are_computed_again(tmp_path, monkeypatch, capsys):
