@@ -14,8 +14,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"by default all: {', '.join(NAMES)}")
     names = parser.parse_args().names or NAMES
     if unknown := set(names) - set(NAMES):
-        parser.error(f"no benchmark {', '.join(unknown)}: choose among {', '.join(NAMES)}")
-    for name in names:  # in processes of their own: JAX is set up differently in each
+        parser.error(f"there is no benchmark {', '.join(unknown)}: choose from {', '.join(NAMES)}")
+    for name in names:  # each in its own process: JAX is set up differently
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, check=True)
     verdict()
 

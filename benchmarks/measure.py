@@ -37,13 +37,13 @@ class Timing(NamedTuple):
     """Wall times of one function."""
 
     seconds: float  #: shortest of several calls
-    compile: float  #: what the first call took beyond that
+    compile: float  #: extra time of the first call
 
 
 def timings(*functions: Callable[[], object], rounds: int = 8) -> list[Timing]:
-    """Time each call, after a first one, which compiles what it needs.
+    """Time each function, after a first call that compiles it.
 
-    The functions take turns, so that a machine that is busy for a while slows all of them alike.
+    The functions take turns, so that a temporarily busy machine slows all of them alike.
     """
     first = [_seconds(function) for function in functions]
     best = first
@@ -59,22 +59,22 @@ def _seconds(function: Callable[[], object]) -> float:
 
 
 def in_new_process(module: str, *arguments: object) -> str:
-    """Run a module of the benchmarks on its own, and return the last line that it prints."""
+    """Run a benchmark module in a new process, and return the last line it prints."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     result = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return result.stdout.strip().splitlines()[-1]
 
 
 def peak_memory() -> int:
-    """Most bytes of memory that this process has had so far."""
+    """Peak memory of this process so far, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def report(benchmark: str, rows: Iterable[Row]) -> None:
-    """Print a benchmark's rows, and keep them with today's date and this machine.
+    """Print a benchmark's rows, and store them with today's date and this machine.
 
-    An earlier run of the same day on the same machine is replaced; older ones are history.
+    They replace an earlier run of the same day on the same machine; older runs stay as history.
     """
     frame = pd.DataFrame(rows, columns=Row._fields)
     frame["holds"] = [_holds(v, t) for v, t in zip(frame.value, frame.target, strict=True)]
@@ -93,7 +93,7 @@ def report(benchmark: str, rows: Iterable[Row]) -> None:
 
 
 def verdict() -> None:
-    """Print which targets today's runs on this machine reach."""
+    """Print which targets today's runs on this machine meet."""
     frame = pd.read_csv(RESULTS, keep_default_na=False)
     today = frame[(frame.machine == machine()) & (frame.date == date.today().isoformat())]
     targets = today[today.target != ""]

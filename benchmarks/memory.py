@@ -1,4 +1,4 @@
-"""Memory: of training by the posterior's rank, and of a fit to a million rows of 90 features."""
+"""Memory of training, by the posterior's rank, and of a fit to a million rows of 90 features."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ def main() -> None:
     lines = [Row(f"{rank} columns", size / MEGA, "MB") for rank, size in by_rank.items()]
     most = per_rank.max() / PROGRAM.shape.n_params
     lines.append(Row("per parameter and column, at most", most, "bytes", "<=64"))
-    in_new_process("benchmarks.memory", "float32")  # which compiles: that takes memory of its own
+    in_new_process("benchmarks.memory", "float32")  # compiles first: that also takes memory
     for dtype in ("float64", "float32"):
         size = json.loads(in_new_process("benchmarks.memory", dtype))
         limit = 1.5 * size["data"] + 500 * MEGA

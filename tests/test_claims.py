@@ -187,8 +187,8 @@ def regrets(**means):
     [
         ({"vst": 1.0, "xbart": 2.0, "sglb": 3.0}, ("holds", "mushroom first")),
         ({"vst": 2.0, "xbart": 1.0, "sglb": None}, ("fails", "mushroom second")),
-        ({"vst": 2.0, "sglb": 3.0}, ("undecided", "no regret of both sides")),
-        ({"vst": 3.0}, ("undecided", "no regret of both sides")),
+        ({"vst": 2.0, "sglb": 3.0}, ("undecided", "regret is missing")),
+        ({"vst": 3.0}, ("undecided", "regret is missing")),
     ],
 )
 def test_a_place_is_counted_among_the_agents_that_have_a_regret(means, expected):

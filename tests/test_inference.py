@@ -250,7 +250,7 @@ def test_advice_without_a_suspect_is_general(rng, key):
         ({"shape": TreeShape(90, 30)}, 1, 5, r"depth=30.* 90 features .*TB.*lower depth"),
         ({"mc_samples": 10**12}, 1, 5, r"mc_samples=1000000000000, .*lower mc_samples"),
         ({"shape": TreeShape(90, 12), "rank": 10**5}, 1, 5, r"lower depth or rank"),
-        ({}, 10**8, 5, "training 100000000 models side by side .*lower members"),
+        ({}, 10**8, 5, "training 100000000 models in parallel .*lower members"),
         ({}, 1, 10**12, "lower steps"),
     ],
 )
@@ -272,8 +272,8 @@ def test_a_million_rows_and_large_minibatches_of_few_are_not_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"shape": TreeShape(2, 10**9)}, "more than any memory holds: lower depth"),
-        ({"shape": TreeShape(2, 51)}, "more than any memory holds: lower depth"),
+        ({"shape": TreeShape(2, 10**9)}, "which no machine can hold: lower depth"),
+        ({"shape": TreeShape(2, 51)}, "which no machine can hold: lower depth"),
     ],
 )
 def test_programs_too_deep_to_be_counted_are_refused(options, message):
@@ -284,10 +284,10 @@ def test_programs_too_deep_to_be_counted_are_refused(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rank": -1}, "rank must lie between 0 and the number of parameters, 15"),
-        ({"rank": 16}, "rank must lie between 0 and the number of parameters, 15"),
-        ({"batch_size": 0}, "at least 1"),
-        ({"mc_samples": 0}, "at least 1"),
+        ({"rank": -1}, "rank must lie between 0 and 15, this tree"),
+        ({"rank": 16}, "rank must lie between 0 and 15, this tree"),
+        ({"batch_size": 0}, "integers >= 1"),
+        ({"mc_samples": 0}, "integers >= 1"),
     ],
 )
 def test_bad_programs_are_refused(options, message):

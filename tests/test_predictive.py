@@ -172,13 +172,13 @@ def test_levels_outside_zero_and_one_are_refused(q, rng):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])
 def test_a_sample_of_no_whole_number_is_refused(n, rng):
-    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="n must be an integer >= 1"):
         PredictiveDistribution(tree_draws(rng), inputs(rng)).sample(n)
 
 
 def test_targets_must_match_the_rows(rng):
     d = PredictiveDistribution(tree_draws(rng), inputs(rng))
-    with pytest.raises(ValueError, match="one target per row"):
+    with pytest.raises(ValueError, match="y must have one target per row"):
         d.log_prob(np.zeros(3))
 
 

@@ -16,7 +16,7 @@ def test_configuring_too_late_says_so():
 
 
 def test_no_devices_are_refused():
-    with pytest.raises(ValueError, match="devices must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="devices must be an integer >= 1"):
         vst.configure(devices=-1)
 
 

@@ -98,7 +98,7 @@ def test_a_failed_save_keeps_the_older_file(rng, tmp_path, monkeypatch):
 
 def test_saving_to_a_missing_directory_names_it(rng, tmp_path):
     model = clone(VST).fit(*matrix(rng))
-    with pytest.raises(FileNotFoundError, match="nowhere is no directory"):
+    with pytest.raises(FileNotFoundError, match="nowhere is not a directory"):
         model.save(tmp_path / "nowhere" / "model.vst")
 
 
@@ -215,7 +215,7 @@ def first(value, a):
 WRONG = {
     "format 0": (put("format", 0), "format is 0"),
     "format -1": (put("format", -1), "format is -1"),
-    "format 2": (put("format", 2), "has format 2, this version reads up to 1: update vst"),
+    "format 2": (put("format", 2), "has format 2, but this version reads up to 1: update vst"),
     "format text": (put("format", "1"), "format is '1'"),
     "format true": (put("format", True), "format is True"),
     "no format": (drop("format"), "format is None"),
@@ -226,20 +226,23 @@ WRONG = {
     "parameter's value": (put("params/depth", -1), "depth must be"),
     "huge parameter": (put("params/beta", 10**400), "damaged"),
     "parameters": (put("params", 3), "damaged"),
-    "random_state": (put("params/random_state", {"a": 1}), "random_state is no seed"),
+    "random_state": (put("params/random_state", {"a": 1}), "random_state is not a seed"),
     "progress": (put("params/progress", "yes"), "progress"),
     "attribute": (put("numbers/predict", 1), "number 'predict' is unknown"),
     "no attribute": (drop("numbers/seed_"), "number 'seed_' is missing"),
-    "target": (put("numbers/target_mean_", float("nan")), "target_mean_ is no finite number"),
+    "target": (put("numbers/target_mean_", float("nan")), "target_mean_ is not a finite number"),
     "target's scale": (put("numbers/target_scale_", 0.0), "target_scale_ is not positive"),
-    "seed": (put("numbers/seed_", "3"), "seed_ is no seed"),
-    "features": (put("numbers/n_features_in_", 7), "more or fewer names"),
-    "names": (put("feature_names", [1, 2, 3]), "name is no text"),
+    "seed": (put("numbers/seed_", "3"), "seed_ is not a seed"),
+    "features": (put("numbers/n_features_in_", 7), "names and features differ"),
+    "names": (put("feature_names", [1, 2, 3]), "name is not text"),
     "encoder": (put("encoder/categories", [None, ["a"], ["b"]]), "differ in features"),
     "no encoder": (put("encoder", None), "differ in features"),
-    "encoder's columns": (put("encoder/columns", ["size"]), "the encoder has other columns"),
-    "category": (put("encoder/categories", [None, [["a"]], None]), "neither text nor number"),
-    "deep": (put("shape/depth", 10**9), "more than any memory holds"),
+    "encoder's columns": (
+        put("encoder/columns", ["size"]),
+        "the encoder has the wrong number of columns",
+    ),
+    "category": (put("encoder/categories", [None, [["a"]], None]), "neither text nor a number"),
+    "deep": (put("shape/depth", 10**9), "which no machine can hold"),
     "another depth": (put("shape/depth", 3), "has shape"),
     "leaves": (put("shape/leaves", "odd"), "leaves must be"),
     "tree's part": (put("shape/more", 1), "damaged"),
@@ -307,7 +310,7 @@ def test_an_array_is_not_read_beyond_what_it_should_hold(files, tmp_path):
             for info in old.infolist():
                 padding = bytes(more) if info.filename == "elbo_.npy" else b""
                 new.writestr(info.filename, old.read(info) + padding)
-        with pytest.raises(ValueError, match=r"elbo_\.npy has another size than it says"):
+        with pytest.raises(ValueError, match=r"elbo_\.npy does not have the size it declares"):
             VSTRegressor.load(path)
 
 

@@ -92,7 +92,7 @@ def test_empty_tables(tmp_path, frame):
     path.write_text("price,size\n")
     refused(path, "no rows")
     refused(frame.iloc[:0], "no rows")
-    refused(frame[["price"]], "no other column")
+    refused(frame[["price"]], "no column besides the target")
 
 
 def test_targets_that_are_no_numbers(frame):
@@ -171,10 +171,11 @@ def test_rows_longer_than_the_header_are_found(written):
         lines[line - 1] = extra
         values = extra.count(",") + 1
         refused(
-            written("\n".join(lines)), f"line {line} has {values} values and the header 3 names"
+            written("\n".join(lines)),
+            f"line {line} has {values} values, but the header has 3 names",
         )
     shifted = ROWS.replace("\n", ",\n").replace("price,", "price")
-    refused(written(shifted), r"line 2 has 4 values .*a comma at the end of the line")
+    refused(written(shifted), r"line 2 has 4 values.*a comma at the line's end")
 
 
 def test_words_like_na_are_text_among_text_and_gaps_among_numbers(written):
@@ -203,15 +204,15 @@ def test_a_column_may_be_called_na(written):
 def test_other_separators_and_encodings_get_advice(written):
     german = ROWS.replace(",", ";").replace("town", "stra\u00dfe")
     cases = [
-        (german, "utf-8", r"separated by semicolons, .*read_csv\('homes.csv', sep=';'\)"),
-        (german, "latin-1", r"by semicolons and encoded in latin-1, .*encoding='latin-1', sep=';'"),
-        (ROWS.replace(",", "\t"), "utf-8", r"separated by tabs, .*sep='\\t'\)"),
-        (ROWS, "utf-16", r"encoded in utf-16, .*encoding='utf-16'\)"),
-        (ROWS, "utf-16-le", r"encoded in utf-16-le, .*encoding='utf-16-le'\)"),
-        (ROWS, "utf-16-be", "encoded in utf-16-be, "),
-        (ROWS.replace("x", "\u00e9"), "latin-1", "encoded in latin-1, .*pass the DataFrame"),
-        (ROWS.replace("x", "\u20ac"), "cp1252", "encoded in cp1252, "),
-        (ROWS * 3000 + "1,\u00e9,2\n", "latin-1", r"encoded in latin-1, "),
+        (german, "utf-8", r"separated by semicolons: .*read_csv\('homes.csv', sep=';'\)"),
+        (german, "latin-1", r"by semicolons and encoded in latin-1: .*encoding='latin-1', sep=';'"),
+        (ROWS.replace(",", "\t"), "utf-8", r"separated by tabs: .*sep='\\t'\)"),
+        (ROWS, "utf-16", r"encoded in utf-16: .*encoding='utf-16'\)"),
+        (ROWS, "utf-16-le", r"encoded in utf-16-le: .*encoding='utf-16-le'\)"),
+        (ROWS, "utf-16-be", "encoded in utf-16-be: "),
+        (ROWS.replace("x", "\u00e9"), "latin-1", "encoded in latin-1: .*pass the DataFrame"),
+        (ROWS.replace("x", "\u20ac"), "cp1252", "encoded in cp1252: "),
+        (ROWS * 3000 + "1,\u00e9,2\n", "latin-1", r"encoded in latin-1: "),
         ("size;price\n1,5;2,5\n", "utf-8", "separated by semicolons"),
     ]
     for text, encoding, message in cases:
@@ -256,4 +257,4 @@ def test_a_zip_file_of_two_tables(tmp_path):
     with zipfile.ZipFile(tmp_path / "homes.csv.zip", "w") as archive:
         archive.writestr("a.csv", ROWS)
         archive.writestr("b.csv", ROWS)
-    refused(tmp_path / "homes.csv.zip", "holds 2 files, not one: unpack it")
+    refused(tmp_path / "homes.csv.zip", "must hold one file, got 2: unpack it")

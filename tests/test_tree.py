@@ -154,7 +154,7 @@ def test_large_beta_routes_like_a_hard_tree():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((2, -1), "depth must be 0 or more"),
+        ((2, -1), "depth must be an integer >= 0"),
         ((2, 1, "quadratic"), "leaves must be"),
         ((2, 1, "linear", "none"), "noise must be"),
         ((2, 1, "linear", 0.0), "noise must be"),

@@ -1,4 +1,4 @@
-"""Arrays between NumPy and JAX, and which of their rows each of several models uses."""
+"""Arrays shared by NumPy and JAX, and the rows that each of several models uses."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,11 +8,10 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
-#: What functions take where arrays of NumPy and JAX will both do.
+#: The type of arguments that can be a NumPy or a JAX array.
 AnyArray = jax.Array | np.ndarray
 
-#: Rows looked at together: large tables, possibly memory-mapped, are read in blocks of this many and
-#: never copied as a whole.
+#: Rows per block: large tables, possibly memory-mapped, are read in blocks and never copied whole.
 BLOCK_ROWS = 2**14
 
 #: Alignment, in bytes, of arrays that JAX takes from NumPy without a copy.
@@ -20,7 +19,7 @@ ALIGNMENT = 64
 
 
 class Inputs(Protocol):
-    """A prepared table: an array, or what gives arrays of some of its rows."""
+    """A prepared table: an array, or an object that returns some of its rows as an array."""
 
     @property
     def dtype(self) -> Any:
@@ -32,12 +31,12 @@ class Inputs(Protocol):
 
 
 def row_blocks(x: Inputs) -> Iterator[Any]:
-    """Views of a table, a block of rows after the other."""
+    """Views of consecutive blocks of a table's rows."""
     return (x[start : start + BLOCK_ROWS] for start in range(0, len(x), BLOCK_ROWS))
 
 
 def empty_aligned(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
-    """An uninitialised array that JAX can use as it is.
+    """An uninitialised array that JAX can use without a copy.
 
     Examples
     --------
@@ -53,11 +52,11 @@ def empty_aligned(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarra
 class Rows(NamedTuple):
     """Sets of row numbers padded to one length, so that all sets share one compiled program.
 
-    The padding repeats rows of the same set: a program that looks at it sees no foreign row.
+    The padding repeats rows of the same set, so that a program never sees rows of another set.
     """
 
     indices: Int[AnyArray, "sets m"]  #: row numbers, padded to a common length
-    counts: Int[AnyArray, " sets"]  #: how many of them count
+    counts: Int[AnyArray, " sets"]  #: number of rows before the padding
 
     @classmethod
     def all(cls, n: int, sets: int = 1) -> "Rows":
@@ -73,7 +72,7 @@ class Rows(NamedTuple):
         return cls(index, np.array([len(subset) for subset in subsets], np.int32))
 
     def repeat(self, times: int) -> "Rows":
-        """Every set several times in a row; a single set is not copied."""
+        """Repeat every set ``times`` times in a row; a single set is not copied."""
         if len(self.counts) == 1:
             index = np.broadcast_to(self.indices, (times, self.indices.shape[1]))
         else:

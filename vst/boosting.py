@@ -1,8 +1,8 @@
 """Gradient boosted variational soft trees: Algorithm 1 of the paper.
 
-The weak learners return their mean only. While it is being fitted, a weak learner has one noise scale
-of its own, a parameter like the others (the paper does not say which likelihood it uses there); it is
-dropped once the tree is fitted, and the ensemble's noise is drawn from its inverse-Gamma posterior.
+The weak learners return only their mean. During its fit, a weak learner has one noise scale, a
+parameter like the others (the paper does not say which likelihood it uses here). It is dropped after
+the fit, and the ensemble's noise is drawn from its inverse-Gamma posterior.
 """
 
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class EnsembleDraws:
 
     @property
     def n_components(self) -> int:
-        """Leaves of all trees of a draw, which a prediction evaluates."""
+        """Leaves of all trees of a draw."""
         return self.thetas.shape[1] * self.shape.n_leaves
 
     def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
@@ -70,10 +70,10 @@ def fit_ensemble(
     steps: int,
     progress: str | None = None,
 ) -> list[Fit]:
-    """Fit one tree after the other, each to the residual of a fresh draw of all trees before it.
+    """Fit the trees in turn, each to the residual of a fresh draw of all earlier trees.
 
-    Replicas boost side by side: every tree of every replica runs in one compiled program. ``key`` is
-    one key, or one per replica.
+    Replicas train in parallel: one compiled program fits every tree of every replica. ``key`` is one
+    key, or one per replica.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _draw_sum(
     fits: list[Fit],
     x: Inputs,
 ) -> Float[Array, "replicas n"]:
-    """Sum of one draw of each tree so far, for every replica."""
+    """For every replica, the sum of one draw of each tree so far."""
     draws = [_sample(_fold_in(keys, tree), fitted.posteriors) for tree, fitted in enumerate(fits)]
     blocks = map(jnp.asarray, row_blocks(x))
     sums = [sum(_means(shape, thetas, beta, block) for thetas in draws) for block in blocks]
@@ -124,7 +124,7 @@ def _means(
     beta: float | Float[Array, "*replicas"],
     x: Float[Array, "n d"],
 ) -> Float[Array, "replicas n"]:
-    """Each replica's tree, evaluated at all rows."""
+    """Each replica's tree evaluated at all rows."""
 
     def one(theta: Float[Array, " p"], beta: Float[Array, ""]) -> Float[Array, " n"]:
         return SoftTree(shape, theta, beta).mean(x)
@@ -133,7 +133,7 @@ def _means(
 
 
 def stack_trees(fits: list[Fit]) -> LowRankGaussian:
-    """The posteriors of an ensemble, stacked over replicas and then over trees."""
+    """The posteriors of an ensemble, stacked over replicas, then trees."""
     return jax.tree.map(lambda *trees: jnp.stack(trees, axis=1), *(fit.posteriors for fit in fits))
 
 
@@ -155,9 +155,9 @@ def draw_ensemble(
     Parameters
     ----------
     trees
-        Posteriors stacked over members and trees, in that order.
+        Posteriors stacked over members, then trees.
     x, y
-        The training rows: the noise of a draw depends on the residual that this draw leaves.
+        The training rows: the noise of a draw depends on that draw's residual.
     """
     tree_key, noise_key = jax.random.split(key)
     thetas = draw_parameters(tree_key, trees, n_draws)
@@ -189,7 +189,7 @@ def draw_noise_variance(
     """Draw the noise variance given each draw's residual sum of squares ``r^T r``.
 
     ``"paper"`` is inverse-Gamma(alpha + n, beta + r^T r) as printed in Algorithm 1; ``"conjugate"`` is
-    the textbook posterior, with ``n / 2`` and ``r^T r / 2``. Both have nearly the same mean; the
+    the textbook posterior, with ``n / 2`` and ``r^T r / 2``. Their means are nearly equal; the
     printed one is narrower by a factor of about sqrt(2).
     """
     half = 0.5 if update == "conjugate" else 1.0

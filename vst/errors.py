@@ -1,12 +1,12 @@
-"""Errors that a user can put right."""
+"""Errors that a user can fix."""
 
 
 class UserError(Exception):
-    """Something the user can put right: the command line shows it as a sentence, without a traceback."""
+    """An error the user can fix: the command line shows its message without a traceback."""
 
 
 class DataError(UserError, ValueError):
-    """A data set that is missing, damaged or not what was asked for."""
+    """A data set that is missing, damaged or not the requested one."""
 
 
 class MissingDataError(DataError):

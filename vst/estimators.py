@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: thin, stateful wrappers of the pure functions below them."""
+"""The scikit-learn estimators: thin, stateful wrappers around pure functions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict
@@ -46,10 +46,10 @@ from vst.tree import Leaves, TreeShape
 
 TREE = SoftTrees()
 
-#: Posterior draws behind a prediction unless another number is asked for.
-USUAL_DRAWS = 100
+#: Default number of posterior draws for a prediction.
+DEFAULT_DRAWS = 100
 
-#: Keeps the draws of ``sample_functions`` apart from a fit that has the same seed.
+#: Keeps the draws of ``sample_functions`` independent of a fit with the same seed.
 FUNCTIONS = 1 << 20
 
 
@@ -79,15 +79,15 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X
-            Features: an array, or a DataFrame whose text and category columns become one-hot.
+            Features: an array, or a DataFrame. Text and category columns are one-hot encoded.
         y
             Numeric target, one value per row.
 
         Returns
         -------
         self
-            With fitted attributes that end in an underscore. If fitting fails or is interrupted, the
-            estimator is left as it was before.
+            Fitted attributes end in an underscore. If fitting fails or is interrupted, the estimator
+            does not change.
         """
         before = dict(self.__dict__)
         try:
@@ -135,19 +135,19 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         Parameters
         ----------
         n_samples
-            Posterior draws to average over; by default 100 for a VST, and for a VSGBM all that the
-            fit made (``draws``). They are the same at every call: predictions do not flicker.
+            Posterior draws to average over. Defaults to 100 for a VST, and to all draws of the fit
+            (``draws``) for a VSGBM. Every call uses the same draws, so predictions do not change.
         """
-        # A copy: the distribution is asked later, when the table may have changed.
+        # A copy: the distribution is evaluated later, when the table may have changed.
         x = self._new_data(X)[:]
         return self._distribution(x, None if n_samples is None else count("n_samples", n_samples))
 
     def sample_functions(
         self, X: Table, n_samples: int = 10, random_state: int | None = 0
     ) -> Float[np.ndarray, "n_samples n"]:
-        """Posterior draws of the mean function, each one evaluated at all rows.
+        """Posterior draws of the mean function, each evaluated at all rows.
 
-        One draw is one function: it does not depend on which rows are asked for together.
+        One draw is one function: its value at a row does not depend on the other rows.
         """
         x = self._new_data(X)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -157,12 +157,12 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
 
     @property
     def posteriors_(self) -> list:
-        """The members' posteriors; of a VSGBM a list for each member, tree by tree."""
+        """One posterior per member; for a VSGBM, one list per member with one posterior per tree."""
         return unstack(self.stacked_posteriors_)
 
     @property
     def posterior_(self) -> Any:
-        """The first member's posterior; of a VSGBM one for each tree."""
+        """The first member's posterior; for a VSGBM, a list with one per tree."""
         return self.posteriors_[0]
 
     @property
@@ -189,17 +189,17 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         return check_new_data(self, X, self.encoder_, self.standardiser_)
 
     def _setting(self) -> SoftTrees:
-        """The description of this model, with the types that a description has."""
+        """Return this model's settings, converted to the types of :class:`SoftTrees`."""
         own, usual = self.get_params(), asdict(TREE)
         return SoftTrees(**{name: type(usual[name])(own[name]) for name in usual if name in own})
 
     @abstractmethod
     def _keep(self, fitted: FittedStack) -> None:
-        """Keep what predictions need of a fit, beside its posteriors."""
+        """Store what predictions need besides the posteriors."""
 
     @abstractmethod
     def _draws(self, n: int | None) -> Draws:
-        """The first ``n`` draws for predictions, or the usual number."""
+        """The first ``n`` draws for predictions; None means the default number."""
 
     @abstractmethod
     def _function_draws(self, key: PRNGKeyArray, n: int) -> Draws:
@@ -220,27 +220,27 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         for name in ("whiten", "standardise"):
             one_of(name, own[name], (False, True))
         if self.whiten and not self.standardise:
-            raise ValueError("whiten=True rotates standardised features: leave standardise=True")
+            raise ValueError("whiten=True needs standardised features: set standardise=True")
 
 
 class VSTRegressor(VariationalRegressor):
     """Variational soft tree: one soft decision tree with a low-rank Gaussian posterior.
 
-    Every leaf is a Normal and the target is their mixture, weighted by the tree's soft routing; the
-    posterior over all parameters is fitted by maximising the ELBO. Features and target are
-    standardised inside; predictions are in the target's own units.
+    Every leaf is a Normal, and the target is a mixture of the leaves, weighted by the tree's soft
+    routing. Maximising the ELBO fits the posterior over all parameters. The model standardises
+    features and target; predictions are in the target's own units.
 
     Parameters
     ----------
     depth
-        Gates between root and leaf; ``2**depth`` leaves. 0 is a single leaf.
+        Gates between root and leaf; the tree has ``2**depth`` leaves.
     leaves
-        ``"linear"``: mean and scale of a leaf are affine in the input; ``"constant"``: numbers.
+        ``"linear"``: a leaf's mean and scale are affine in the input; ``"constant"``: they are numbers.
     rank
-        Rank of the posterior covariance beyond its diagonal: 0 is mean field, the number of
-        parameters (``n_params_``) is a full covariance.
+        Rank of the low-rank part of the posterior covariance: 0 is mean field, ``n_params_`` is a
+        full covariance.
     beta
-        Inverse temperature of the gates: larger is closer to a hard tree.
+        Inverse temperature of the gates: a larger value is closer to a hard tree.
     prior_scale
         Standard deviation ``tau`` of the prior on every parameter.
     learning_rate
@@ -248,20 +248,20 @@ class VSTRegressor(VariationalRegressor):
     steps
         Gradient steps.
     batch_size
-        Rows in the minibatch of a step.
+        Rows per minibatch.
     mc_samples
         Posterior draws per step in the estimate of the expected log-likelihood.
     whiten
-        Make the inputs uncorrelated (PCA) as well as standardised. Beyond the paper.
+        Also make the standardised inputs uncorrelated (PCA). Not in the paper.
     kl_weight
-        Weight of the KL term: below 1 the posterior trusts the data more. Beyond the paper.
+        Weight of the KL term: below 1 the posterior trusts the data more. Not in the paper.
     members
-        Number of posteriors fitted from different starts; predictions mix them. Beyond the paper.
+        Number of posteriors fitted from different starts; predictions mix them. Not in the paper.
     standardise
-        Standardise features and target inside; False if they already are.
+        Standardise features and target. Set to False if they already are standardised.
     random_state
         Seed of initial values, minibatches and draws: a number, or a JAX key. With a key, a member's
-        fit does not depend on how many members follow it.
+        fit does not depend on the number of members.
     progress
         Show a progress bar while fitting.
 
@@ -270,8 +270,8 @@ class VSTRegressor(VariationalRegressor):
     posteriors_ : list of LowRankGaussian
         One per member; ``posterior_`` is the first.
     elbo_ : array of shape (members, steps)
-        Objective at every step, in nats per row: an estimate of the ELBO (with the KL term weighted
-        by ``kl_weight``) for the standardised target.
+        Objective at every step, in nats per row: the estimated ELBO of the standardised target, with
+        the KL term weighted by ``kl_weight``.
     n_params_ : int
         Number of parameters.
 
@@ -325,7 +325,7 @@ class VSTRegressor(VariationalRegressor):
 
     def _draws(self, n: int | None) -> TreeDraws:
         drawing = Streams.of(self.seed_).drawing
-        return self._function_draws(drawing, USUAL_DRAWS if n is None else n)
+        return self._function_draws(drawing, DEFAULT_DRAWS if n is None else n)
 
     def _function_draws(self, key: PRNGKeyArray, n: int) -> TreeDraws:
         thetas = draw_parameters(key, self.stacked_posteriors_, n)
@@ -335,29 +335,29 @@ class VSTRegressor(VariationalRegressor):
 class VSGBMRegressor(VariationalRegressor):
     """Variational soft GBM: variational soft trees boosted on each other's residuals (Algorithm 1).
 
-    The trees return their mean; the noise has the same width everywhere, with an inverse-Gamma
-    posterior. The parameters not listed here mean what they mean for :class:`VSTRegressor`.
+    The trees return their mean. The noise variance is the same everywhere and has an inverse-Gamma
+    posterior. Parameters not listed here are those of :class:`VSTRegressor`.
 
     Parameters
     ----------
     n_trees
         Number of trees.
     steps
-        Gradient steps for each tree.
+        Gradient steps per tree.
     prior_sigma_alpha, prior_sigma_beta
         Shape and scale of the inverse-Gamma prior on the noise variance (standardised units).
     noise_update
         ``"paper"``: inverse-Gamma(alpha + n, beta + r'r) as in Algorithm 1; ``"conjugate"``: the
         textbook posterior, with half of ``n`` and ``r'r``.
     draws
-        Joint draws of trees and noise made at the end of the fit. The noise of a draw depends on the
-        training data, which the fitted model does not keep, so this is the most that
-        ``predict_dist`` can use; ``sample_functions`` is not limited by it.
+        Joint draws of trees and noise, made at the end of the fit. The noise of a draw depends on the
+        training data, which the fitted model does not keep, so ``predict_dist`` cannot use more
+        draws. ``sample_functions`` can.
 
     Attributes
     ----------
     posteriors_ : list of lists of LowRankGaussian
-        One list per member, of one posterior per tree; ``posterior_`` is the first.
+        One list per member with one posterior per tree; ``posterior_`` is the first.
     elbo_ : array of shape (members, n_trees, steps)
         Objective of each tree at every step, in nats per row.
     """
@@ -383,7 +383,7 @@ class VSGBMRegressor(VariationalRegressor):
         prior_sigma_alpha: float = BOOSTED.prior_sigma_alpha,
         prior_sigma_beta: float = BOOSTED.prior_sigma_beta,
         noise_update: NoiseUpdate = BOOSTED.noise_update,
-        draws: int = USUAL_DRAWS,
+        draws: int = DEFAULT_DRAWS,
         standardise: bool = True,
         random_state: Seed = 0,
         progress: bool = False,
@@ -427,8 +427,8 @@ class VSGBMRegressor(VariationalRegressor):
         kept = len(self.noise_scales_)
         if n is not None and n > kept:
             raise ValueError(
-                f"n_samples is {n}, but {kept} joint draws of trees and noise were made at the end of "
-                f"the fit; fit with draws={n} to have as many"
+                f"n_samples must be <= {kept}, the number of draws made by fit, got {n}: "
+                f"fit with draws={n}"
             )
         return self._ensemble(self.thetas_[:n], self.noise_scales_[:n])
 
@@ -442,7 +442,7 @@ class VSGBMRegressor(VariationalRegressor):
 
 
 def estimator(setting: SoftTrees, **options: Any) -> VSTRegressor | VSGBMRegressor:
-    """The estimator of a description; ``options`` are its arguments that no description has."""
+    """The estimator for these settings; ``options`` are its other arguments."""
     cls = VSGBMRegressor if setting.n_trees else VSTRegressor
     own = signature(cls).parameters
     described = {name: value for name, value in asdict(setting).items() if name in own}

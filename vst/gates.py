@@ -1,4 +1,4 @@
-"""What a fitted tree's gates look at, and how many rows pass through them."""
+"""Which features a fitted tree's gates use, and how many rows pass through them."""
 
 from functools import partial
 from typing import NamedTuple
@@ -17,21 +17,23 @@ Soft = VSTRegressor | VSGBMRegressor
 
 
 class Gates(NamedTuple):
-    """The gates of one tree at its posterior mean, numbered breadth-first; its leaves likewise."""
+    """The gates and leaves of one tree at its posterior mean, both numbered breadth-first."""
 
-    weights: Float[np.ndarray, "nodes d"]  #: of the standardised features: positive sends right
-    shares: Float[np.ndarray, " nodes"]  #: of the rows' weight that passes through each gate
-    leaf_shares: Float[np.ndarray, " leaves"]  #: that ends in each leaf
-    leaf_means: Float[np.ndarray, " leaves"]  #: mean over these rows, in standardised units
+    weights: Float[
+        np.ndarray, "nodes d"
+    ]  #: of standardised features; a positive weight sends right
+    shares: Float[np.ndarray, " nodes"]  #: share of the rows that passes each gate
+    leaf_shares: Float[np.ndarray, " leaves"]  #: share of the rows that ends in each leaf
+    leaf_means: Float[np.ndarray, " leaves"]  #: mean prediction there, in standardised units
 
 
 def gates(model: Soft, X: Table) -> list[Gates]:
-    """The gates of every tree of a fitted model: of all members, and of all trees of a VSGBM.
+    """The gates of every tree of a fitted model: all members, and all trees of a VSGBM.
 
     Parameters
     ----------
     model
-        Fitted; with whitened inputs, weights are turned back to the features' own directions.
+        A fitted model. If it whitens its inputs, weights are rotated back to the features.
     X
         The table whose rows are routed.
     """
@@ -51,7 +53,7 @@ def gates(model: Soft, X: Table) -> list[Gates]:
 def _route(
     shape: TreeShape, thetas: Float[Array, "trees p"], beta: float, x: Float[Array, "n d"]
 ) -> tuple[Float[Array, "trees leaves"], Float[Array, "trees leaves"]]:
-    """Share of the rows and mean prediction of every leaf, tree after tree: memory for one tree."""
+    """Share of the rows and mean prediction of every leaf, one tree at a time to save memory."""
 
     def of_tree(theta: Float[Array, " p"]) -> tuple[Array, Array]:
         leaf = SoftTree(shape, theta, beta)(x)
@@ -73,7 +75,7 @@ def _weights(model: Soft, theta: Float[Array, " p"]) -> Float[np.ndarray, "nodes
 def node_shares(
     shape: TreeShape, leaf_shares: Float[np.ndarray, " leaves"]
 ) -> Float[np.ndarray, " nodes"]:
-    """The share of every gate: that of the leaves below it.
+    """The share of every gate: the sum over the leaves below it.
 
     Examples
     --------
@@ -85,10 +87,10 @@ def node_shares(
 
 
 def feature_use(model: Soft, X: Table) -> pd.Series:
-    """How much the gates look at each feature: shares that add up to one, the largest first.
+    """How much the gates use each feature, as shares that sum to one, largest first.
 
-    The absolute weights of the standardised features, averaged over all gates of all trees, each gate
-    counted by the share of the rows that pass through it.
+    A feature's use is its absolute weight (standardised), averaged over all gates of all trees; each
+    gate is weighted by the share of the rows that pass through it.
     """
     found = gates(model, X)
     use = np.mean([one.shares @ np.abs(one.weights) for one in found], axis=0)
@@ -98,7 +100,7 @@ def feature_use(model: Soft, X: Table) -> pd.Series:
 
 
 def feature_names(model: Soft) -> list[str]:
-    """Names of the encoded features, or their numbers for a model fitted on an array."""
+    """Names of the encoded features, or their indices for a model fitted on an array."""
     if model.encoder_ is not None:
         return model.encoder_.feature_names
     return [str(i) for i in range(len(model.standardiser_.mean))]

@@ -2,8 +2,8 @@
 
 A *replica* is one posterior being fitted: a fold, a seed, a member of a mixture, a hyperparameter
 setting. All replicas of a call share one copy of the inputs, train in one vectorised program, and are
-divided over the host's devices. Only :class:`Program` fixes the compiled code; learning rate, prior
-scale, beta, KL weight, rows and number of steps are traced values.
+split over the host's devices. A new :class:`Program` compiles again; learning rate, prior scale,
+beta, KL weight, rows and number of steps are traced values.
 """
 
 import math
@@ -35,15 +35,15 @@ from vst.posterior import LowRankGaussian
 from vst.runtime import require_own_process
 from vst.tree import SoftTree, TreeShape
 
-#: Where training starts: small random weights, so that gates begin soft and leaves alike, with little
-#: uncertainty. Wider starts (tried: 1 and 2 for the weights) end in poorer optima.
+#: Training starts from small random weights with little uncertainty: gates are soft and leaves are
+#: similar. Wider starts (1 and 2 for the weights were tried) end in poorer optima.
 INITIAL_MEAN = 0.3
 INITIAL_SCALE = 0.01
 
-#: The widest vectors a processor has, where XLA would take half of them: 7 % off a training step.
+#: By default XLA uses half of a processor's widest vectors. Using all saves 7 % of a training step.
 WIDE_VECTORS = {"xla_cpu_prefer_vector_width": "512"}
 
-#: Where settings usually lie; outside of it, they are the likely cause of a divergence.
+#: Usual ranges of the settings. A setting outside its range is the likely cause of a divergence.
 USUAL = {
     "learning_rate": (1e-5, 0.1),
     "prior_scale": (0.01, 100.0),
@@ -65,7 +65,7 @@ class Program:
     rank
         Rank ``k`` of the posterior's covariance, from 0 to the number of parameters.
     batch_size
-        Rows in a minibatch; data with no more rows than this are used whole in every step.
+        Rows in a minibatch. If the data have no more rows than this, every step uses all of them.
     mc_samples
         Posterior draws in each estimate of the expected log-likelihood.
     """
@@ -80,18 +80,17 @@ class Program:
         p = self.shape.n_params
         if not 0 <= self.rank <= p:
             raise ValueError(
-                f"rank must lie between 0 and the number of parameters, {p} for this tree, "
-                f"got {self.rank}"
+                f"rank must lie between 0 and {p}, this tree's number of parameters, got {self.rank}"
             )
         if self.batch_size < 1 or self.mc_samples < 1:
             raise ValueError(
-                f"batch_size and mc_samples must be at least 1, "
+                f"batch_size and mc_samples must be integers >= 1, "
                 f"got {self.batch_size} and {self.mc_samples}"
             )
 
 
 class Hyperparameters(NamedTuple):
-    """The traced part: each a number, or one number per replica."""
+    """The traced part of a training run: each field is one number, or one per replica."""
 
     learning_rate: float | Float[Array, "*replicas"] = 1e-3
     prior_scale: float | Float[Array, "*replicas"] = 1.0
@@ -119,9 +118,9 @@ def elbo(
 ) -> Float[Array, ""]:
     """Estimate the evidence lower bound of ``n`` rows from a minibatch of them.
 
-    The expected log-likelihood is a reparameterised Monte Carlo estimate, over the draws that
-    standard normal ``noise`` turns into, scaled by ``n / b``; the KL term, weighted by ``kl_weight``,
-    is exact. ``weights`` of 0 and 1 leave rows of the batch out.
+    The expected log-likelihood is a reparameterised Monte Carlo estimate, scaled by ``n / b``, over
+    draws made from standard normal ``noise``. The KL term, weighted by ``kl_weight``, is exact. Rows
+    of the batch whose ``weights`` are 0 are left out.
     """
 
     def log_likelihood(theta: Float[Array, " p"]) -> Float[Array, ""]:
@@ -147,18 +146,18 @@ def fit(
     """Maximise the ELBO of every replica by Adam on minibatches drawn with replacement.
 
     The learning rate is constant for the first half of the steps and then falls linearly to zero:
-    draws and minibatches keep the posterior in motion until the steps become small.
+    the noise of draws and minibatches keeps the posterior moving until the steps are small.
 
     Parameters
     ----------
     key
-        Random key, from which each replica derives its own; or one key per replica, which makes a
-        replica's fit the same whichever others run beside it.
+        One random key, which is split over the replicas; or one key per replica, so that a replica's
+        fit does not depend on the other replicas.
     program, hyper
         Static and traced settings.
     x
-        Inputs, shared by all replicas: an array, or a table whose rows are fetched, minibatch by
-        minibatch, while the devices work on those before. The outcome is the same.
+        Inputs, shared by all replicas: an array, or a table whose minibatches are fetched while the
+        devices work on the previous ones. The result is the same.
     y
         Targets: shared, or one row of them per replica.
     rows
@@ -166,14 +165,14 @@ def fit(
     steps
         Gradient steps.
     initial
-        Stacked posteriors to start from (a warm start); random ones by default.
+        Stacked posteriors for a warm start; random by default.
     progress
         Label of a progress bar; none by default.
 
     Returns
     -------
     Fit
-        A replica that diverges has non-finite values here; the others are not disturbed by it.
+        A replica that diverges has non-finite values here and does not affect the others.
     """
     require_own_process()
     replicas, dtype = len(rows.counts), jnp.result_type(x.dtype)
@@ -190,7 +189,7 @@ def fit(
     )
     n_devices = min(replicas, jax.local_device_count())
     mesh = Mesh(np.array(jax.local_devices()[:n_devices]), ("replica",))
-    # Every device gets the same number of replicas: the last one is repeated to fill up.
+    # Every device gets the same number of replicas: the last replica is repeated as padding.
     full = -(-replicas // n_devices) * n_devices
     fill = np.minimum(np.arange(full), replicas - 1)
 
@@ -206,12 +205,12 @@ def fit(
     state = jax.tree.map(each, start_state(initial))
     keys = each(train_keys)
     given = hyper
-    with np.errstate(over="ignore"):  # what is too large for the precision diverges, with advice
+    with np.errstate(over="ignore"):  # a value that overflows diverges, and the error gives advice
         hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
     rows = jax.tree.map(each, rows)
 
     if isinstance(x, AnyArray):
-        # Straight from NumPy, the inputs are not copied, not even for a second device of the host.
+        # JAX does not copy inputs that come straight from NumPy, not even for a second CPU device.
         y = jnp.asarray(y, dtype)
         data = shared(x), each(y) if y.ndim == 2 else shared(y)
         chunks: Iterator[tuple[Array, Array]] = repeat(data)
@@ -219,7 +218,7 @@ def fit(
         targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
         fetched = fetch(x, targets, keys, rows, program.batch_size, steps)
         chunks = (jax.tree.map(each, chunk) for chunk in fetched)
-        # The program then is the same for any number of rows that do not fit in one minibatch.
+        # Then one program serves any number of rows larger than a minibatch.
         rows = rows._replace(indices=rows.indices[:, : program.batch_size + 1])
 
     trace = np.empty((replicas, steps))
@@ -230,7 +229,7 @@ def fit(
             state, values = _train(
                 state, keys, start, stop, steps, *data, rows, hyper, program=program, mesh=mesh
             )
-            # The devices are at work: meanwhile, what they will look at next is fetched.
+            # Fetch the next chunk while the devices work on this one.
             data = next(chunks, data)
             trace[:, start:stop] = np.asarray(values)[:replicas, : stop - start]
             bar.update(stop - start)
@@ -244,10 +243,10 @@ def fit(
 def require_convergence(result: Fit, learning_rate: float | None = None) -> None:
     """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite.
 
-    The result knows its settings: ``learning_rate`` is accepted for the callers that name it.
+    The result holds its settings; ``learning_rate`` is ignored and kept for older callers.
     """
     finite = np.isfinite(result.elbo)
-    # The ELBO at a step is that before its update: the last update shows in the posterior alone.
+    # A step's ELBO is computed before its update, so only the posterior shows the last update.
     whole = [
         np.isfinite(np.asarray(part)).reshape(len(finite), -1).all(axis=1)
         for part in result.posteriors
@@ -261,13 +260,13 @@ def require_convergence(result: Fit, learning_rate: float | None = None) -> None
             for name, value in result.hyper._asdict().items()
         }
         raise FloatingPointError(
-            f"training diverged: the ELBO was no longer finite at step {steps[replica]}. "
+            f"training diverged: the ELBO became non-finite at step {steps[replica]}. "
             f"{_advice(values)}"
         )
 
 
 def _advice(hyper: dict[str, float]) -> str:
-    """What to change after a divergence: the settings out of their usual range, or else the usual."""
+    """What to change after a divergence: settings outside their range, else the common causes."""
     unusual = []
     for name, (least, most) in USUAL.items():
         if not least <= hyper[name] <= most:
@@ -290,7 +289,7 @@ def _split_keys(keys: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
 @partial(jax.jit, static_argnames=("program", "dtype"))
 @partial(jax.vmap, in_axes=(0, None, None))
 def initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankGaussian:
-    """A narrow posterior around random weights, from which leaves and gates can specialise."""
+    """A narrow posterior around random weights, which let leaves and gates specialise."""
     p, d = program.shape.n_params, program.shape.in_features
     mean_key, factor_key = jax.random.split(key)
     mean_scale = INITIAL_MEAN / math.sqrt(d + 1)
@@ -303,9 +302,9 @@ def initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankG
 
 
 class State(NamedTuple):
-    """Training under way.
+    """The state of training.
 
-    Mean, log scale and factor columns are the rows of one array, which Adam updates in one go.
+    Mean, log scale and factor columns are the rows of one array, which Adam updates at once.
     """
 
     variational: Float[Array, "2+k p"]
@@ -315,21 +314,21 @@ class State(NamedTuple):
 @jax.jit
 @jax.vmap
 def start_state(posterior: LowRankGaussian) -> State:
-    """The state of training that starts from each of these posteriors."""
+    """The initial training state for each of these posteriors."""
     variational = jnp.vstack([posterior.mean, jnp.log(posterior.scale), posterior.factor.T])
     return State(variational, optax.scale_by_adam().init(variational))
 
 
 def posterior_of(variational: Float[Array, "2+k p"]) -> LowRankGaussian:
     """The posterior that a state's variational parameters describe."""
-    # The gradient of a split joins finished parts; that of slices adds up padded ones, slowly.
+    # The gradient of a split concatenates; the gradient of slices adds padded arrays, which is slow.
     mean, log_scale, columns = jnp.split(variational, [1, 2])
     return LowRankGaussian(mean[0], jnp.exp(log_scale[0]), columns.T)
 
 
 @partial(jax.jit, static_argnames="replicas")
 def _posteriors(variational: Float[Array, "filled 2+k p"], replicas: int) -> LowRankGaussian:
-    """The posteriors of the first replicas, without those that fill up the devices."""
+    """The posteriors of the replicas, without the padding."""
     return jax.vmap(posterior_of)(variational[:replicas])
 
 
@@ -391,8 +390,8 @@ def train_replica(
 ) -> tuple[State, Float[Array, " chunk"]]:
     """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of one replica.
 
-    ``x`` and ``y`` hold all data, of which each step draws a minibatch of ``rows``; or, with an axis
-    more, the minibatches themselves, from step ``start`` on.
+    ``x`` and ``y`` hold all data, from which each step draws a minibatch of ``rows``; or, with one
+    more axis, the minibatches from step ``start`` on.
     """
     optimiser = optax.scale_by_adam()
     n = jnp.asarray(rows.counts)
@@ -412,7 +411,7 @@ def train_replica(
             number, *batch = given
             value, gradient = jax.value_and_grad(loss)(state.variational, *batch)
             direction, optimiser_state = optimiser.update(gradient, state.optimiser)
-            # Past the last step the rate is zero: the last block may be longer than what is left.
+            # The last block may run past the last step, where the rate is zero.
             slowed = jnp.clip(2.0 * (1.0 - number / total), 0.0, 1.0).astype(x.dtype)
             update = hyper.learning_rate * slowed * direction
             return State(state.variational - update, optimiser_state), -value

@@ -1,7 +1,7 @@
-"""Memory, estimated before it is asked for: a sentence beats a process that the system kills.
+"""Memory checks: a clear error before allocation, instead of a process killed by the system.
 
-The estimates are low ones, of the large arrays alone: what is refused could not have worked. Sizes are
-Python integers, and nothing is allocated to find them.
+The estimates count only the large arrays, so they are low: a refused request could not have worked.
+Sizes are Python integers; computing them allocates nothing.
 """
 
 import os
@@ -13,10 +13,10 @@ from vst.errors import UserError
 from vst.minibatches import CHUNK, NOISE_BLOCK
 from vst.tree import TreeShape
 
-#: Less than this is not worth a look at the machine.
+#: Requests for fewer bytes than this are not checked.
 SMALL = 2**28
 
-#: Deeper trees have more leaves than any machine has bytes; their sizes alone take long to compute.
+#: Deeper trees have more leaves than any machine has bytes, and even their sizes take long to compute.
 DEEPEST = 50
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -26,31 +26,31 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 class TooLargeError(UserError, MemoryError):
-    """What was asked for needs more memory than this process may use."""
+    """A request needs more memory than this process may use."""
 
 
 def require_memory(needed: int, what: str, advice: str) -> None:
-    """Raise TooLargeError if ``needed`` bytes are more than there can be.
+    """Raise TooLargeError if ``needed`` bytes are more than this process may use.
 
     Parameters
     ----------
     needed
         Bytes.
     what, advice
-        What they are for, and what the user can do: the start and the end of the sentence.
+        The start and end of the message: what needs the memory, and what the user can do.
     """
     if needed < SMALL or jax.default_backend() != "cpu":
-        return  # the memory of other devices is theirs to tell
+        return  # other devices report their own memory errors
     limit = memory_limit()
     if limit is not None and needed > limit:
         raise TooLargeError(
-            f"{what} would need about {in_units(needed)} of memory, and this process may use "
+            f"{what} would need about {in_units(needed)} of memory, but this process may use "
             f"{in_units(limit)}: {advice}"
         )
 
 
 def memory_limit() -> int | None:
-    """Bytes this process may use: the machine's, or its container's; None if that cannot be told."""
+    """Bytes this process may use, given the machine and its container; None if unknown."""
     limits = [limit for limit in (_machine(), *_containers()) if limit is not None]
     return min(limits, default=None)
 
@@ -76,7 +76,7 @@ def _number(file: Path) -> int | None:
 
 
 def in_units(size: int) -> str:
-    """A size in words.
+    """A size with its unit.
 
     Examples
     --------
@@ -95,10 +95,10 @@ def in_units(size: int) -> str:
 
 
 def require_depth(depth: int) -> None:
-    """Raise TooLargeError for trees whose size is not even worth computing."""
+    """Raise TooLargeError for a tree that is too deep for any machine."""
     if depth > DEEPEST:
         raise TooLargeError(
-            f"depth={depth} is a tree of 2**{depth} leaves, more than any memory holds: lower depth"
+            f"depth={depth} means 2**{depth} leaves, which no machine can hold: lower depth"
         )
 
 
@@ -125,14 +125,14 @@ def require_training(
     posterior = (2 + rank) * p
     outputs = shape.n_nodes + shape.n_leaf_outputs
     looked_at = (2 * CHUNK if fetched else NOISE_BLOCK) * batch * (shape.in_features + 1)
-    # Bytes of one replica, by what to lower.
+    # Bytes per replica; each key names the parameters to lower.
     parts = {
         # Variational parameters, their gradient and update, and Adam's two moments.
         "depth or rank": 5 * width * posterior,
         "n_trees, depth or rank": (n_trees - 1) * width * posterior,
         "mc_samples or depth": NOISE_BLOCK * mc_samples * width * (p + rank),
         "batch_size": width * looked_at,
-        # The gradient keeps several arrays of this size: measured 4 to 6.
+        # The gradient keeps several arrays of this size; measurements show 4 to 6.
         "depth, mc_samples or batch_size": 3 * mc_samples * batch * width * outputs,
         "steps": 8 * steps * n_trees,
         "the number of rows": rows * (4 + (2 * width if n_trees > 1 else 0)),
@@ -140,7 +140,7 @@ def require_training(
     lower = max(parts, key=lambda name: parts[name])
     if replicas > 1:
         lower = f"members, {lower}" if " or " in lower else f"members or {lower}"
-    models = "training" if replicas == 1 else f"training {replicas} models side by side"
+    models = "training" if replicas == 1 else f"training {replicas} models in parallel"
     trees = f"n_trees={n_trees}, " if n_trees > 1 else ""
     require_memory(
         replicas * sum(parts.values()),
@@ -151,16 +151,16 @@ def require_training(
 
 
 def require_draws(n: int, numbers: int, *, width: int = 4) -> None:
-    """Raise TooLargeError if ``n`` draws of so many parameters, and a copy, would not fit."""
+    """Raise TooLargeError if ``n`` draws of ``numbers`` parameters, and a copy, would not fit."""
     require_memory(
         2 * width * n * numbers, f"{n} posterior draws of {numbers} parameters", "draw fewer"
     )
 
 
 def require_result(n: int, rows: int, *, width: int = 4, components: int = 0) -> None:
-    """Raise TooLargeError if ``n`` numbers per row, as they come and in float64, would not fit.
+    """Raise TooLargeError if ``n`` numbers per row, as computed and in float64, would not fit.
 
-    ``components`` is how many of a mixture each number is drawn from, for one row at a time.
+    ``components`` is the number of mixture components that each number is drawn from.
     """
     require_memory(
         n * ((width + 8) * rows + 2 * width * components),

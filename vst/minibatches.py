@@ -1,4 +1,4 @@
-"""The minibatches of training: which rows each step looks at, the same whether drawn or fetched."""
+"""The minibatches of training. Drawn and fetched minibatches hold the same rows."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,17 +10,17 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.arrays import Inputs, Rows
 
-#: Steps between two returns to Python: often enough for a progress bar, an interrupt or the discovery
-#: of a divergence, and rarely enough that the return costs nothing.
+#: Steps between two returns to Python: few enough for a progress bar, an interrupt or the detection
+#: of a divergence, many enough that the return costs nothing.
 CHUNK = 250
 
-#: Steps whose random numbers are drawn together, a divisor of CHUNK: step by step, drawing them took a
-#: fifth of the time.
+#: Steps whose random numbers are drawn together; must divide CHUNK. Drawing them at every step took a
+#: fifth of the training time.
 NOISE_BLOCK = 10
 
-#: Up to so many rows, the remainder of 32 random bits favours none of them by more than one part in
-#: 4000, and half of randint's bits are enough.
-FEW_ROWS = 2**20
+#: Up to this many rows, the remainder of 32 random bits is uniform to one part in 4000 and needs half
+#: as many bits as randint.
+MAX_ROWS_FOR_REMAINDER = 2**20
 
 
 def fetch(
@@ -33,18 +33,18 @@ def fetch(
 ) -> Iterator[
     tuple[Float[np.ndarray, "replicas chunk b d"], Float[np.ndarray, "replicas chunk b"]]
 ]:
-    """The minibatches that training would draw, a chunk of steps after the other."""
+    """Yield the minibatches that training would draw, one chunk of steps at a time."""
     drawn = row_numbers(keys, 0, rows, batch_size)
     for start in range(0, steps, CHUNK):
         numbers = np.asarray(drawn)[: len(y)]
-        # Drawn a chunk ahead: behind the training of a chunk, a device would come to it too late.
+        # Drawn one chunk ahead: queued behind a chunk of training, it would come too late.
         drawn = row_numbers(keys, start + CHUNK, rows, batch_size)
         inputs = x[numbers.ravel()].reshape(*numbers.shape, -1)
         yield inputs, y[np.arange(len(y))[:, None, None], numbers]
 
 
 def block_keys(key: PRNGKeyArray, j: int | Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
-    """Keys of a block's minibatches and of its noise."""
+    """Keys for a block's minibatches and noise."""
     batch_key, noise_key = jax.random.split(jax.random.fold_in(key, j))
     return batch_key, noise_key
 
@@ -54,7 +54,7 @@ def block_keys(key: PRNGKeyArray, j: int | Int[Array, ""]) -> tuple[PRNGKeyArray
 def row_numbers(
     key: PRNGKeyArray, start: int, rows: Rows, batch_size: int
 ) -> Int[Array, "chunk b"]:
-    """Row numbers of the minibatches that training draws from step ``start`` on."""
+    """Row numbers of the minibatches of a chunk of training that begins at step ``start``."""
 
     def block(j: Int[Array, ""]) -> Int[Array, "block b"]:
         return draw_minibatches(block_keys(key, j)[0], rows, batch_size)
@@ -64,17 +64,17 @@ def row_numbers(
 
 
 def draw_minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Array, "block b"]:
-    """Row numbers of the next minibatches; all rows every time if they fit in one."""
+    """Row numbers of the next minibatches; if all rows fit in one, each holds all rows."""
     m = rows.indices.shape[0]
     if m <= batch_size:
         return jnp.broadcast_to(rows.indices, (NOISE_BLOCK, m))
     shape = (NOISE_BLOCK, batch_size)
-    if m > FEW_ROWS:
+    if m > MAX_ROWS_FOR_REMAINDER:
         return rows.indices[jax.random.randint(key, shape, 0, rows.counts)]
     return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
 
 
 def padding_weights(rows: Rows, batch_size: int, dtype: np.dtype) -> Float[Array, " b"] | None:
-    """Where all rows are used every time: 1 for those that count, 0 for padding."""
+    """If every step uses all rows: 1 for a set's rows, 0 for padding."""
     m = rows.indices.shape[0]
     return (jnp.arange(m) < rows.counts).astype(dtype) if m <= batch_size else None

@@ -24,8 +24,8 @@ class LowRankGaussian(NamedTuple):
     scale
         Standard deviations of the diagonal part, ``sigma`` in the paper; positive.
     factor
-        The low-rank part, ``V`` in the paper. Zero columns make a mean-field posterior, ``p`` columns
-        can represent any covariance.
+        The low-rank part, ``V`` in the paper. With no columns the posterior is mean field; with ``p``
+        columns it can represent any covariance.
     """
 
     mean: Float[Array, " p"]
@@ -42,7 +42,7 @@ class LowRankGaussian(NamedTuple):
         return self.transform(jax.random.normal(key, (n, sum(self.factor.shape)), self.mean.dtype))
 
     def transform(self, noise: Float[Array, "n p+k"]) -> Float[Array, "n p"]:
-        """Turn standard normal noise into draws, differentiably in the Gaussian's parameters."""
+        """Turn standard normal noise into draws, differentiable in the Gaussian's parameters."""
         p = self.mean.size
         return self.mean + self.scale * noise[:, :p] + noise[:, p:] @ self.factor.T
 
@@ -68,7 +68,7 @@ class LowRankGaussian(NamedTuple):
         return jnp.diag(jnp.square(self.scale)) + self.factor @ self.factor.T
 
     def _whitened_factor(self) -> Float[Array, "k p"]:
-        # Rank first: products with it then contract along contiguous memory, five times faster.
+        # With the rank first, products contract along contiguous memory and are five times faster.
         return self.factor.T / self.scale
 
     def _log_det(self) -> Float[Array, ""]:
@@ -76,18 +76,18 @@ class LowRankGaussian(NamedTuple):
 
 
 def unstack(posteriors: LowRankGaussian) -> Any:
-    """Lists of posteriors, one level for each axis that they are stacked over."""
+    """Nested lists of posteriors, one level per stacked axis."""
     if posteriors.mean.ndim == 1:
         return posteriors
     return [unstack(LowRankGaussian(*parts)) for parts in zip(*posteriors, strict=True)]
 
 
 #: Up to this rank JAX does not thread a batched Cholesky.
-FEW_COLUMNS = 8
+MAX_UNTHREADED_RANK = 8
 
 
 def _capacitance_root(whitened: Float[Array, "k p"]) -> Float[Array, "k k"]:
-    """Cholesky factor of ``I + V^T diag(sigma^-2) V``, the matrix behind determinant and inverse."""
+    """Cholesky factor of ``I + V^T diag(sigma^-2) V``, used for determinant and inverse."""
     identity = jnp.eye(len(whitened), dtype=whitened.dtype)
     return jnp.linalg.cholesky(identity + whitened @ whitened.T, symmetrize_input=False)
 
@@ -99,7 +99,7 @@ def _log_det_capacitance(u: Float[Array, "k p"]) -> Float[Array, ""]:
 
 
 def _log_det_forward(u: Float[Array, "k p"]) -> tuple[Float[Array, ""], tuple[Array, Array]]:
-    factorise = _factorise if len(u) <= FEW_COLUMNS else _factorise_one_by_one
+    factorise = _factorise if len(u) <= MAX_UNTHREADED_RANK else _factorise_one_by_one
     log_det, inverse = factorise(jnp.eye(len(u), dtype=u.dtype) + u @ u.T)
     return log_det, (inverse, u)
 
@@ -116,8 +116,8 @@ def _factorise(c: Float[Array, "k k"]) -> tuple[Float[Array, ""], Float[Array, "
     return 2 * jnp.sum(jnp.log(jnp.diagonal(root))), inverse
 
 
-#: JAX hands a stack of many or large matrices to the threads that run its CPU devices, and waits for
-#: them: with one device per core, all threads wait, and none is left to work. One matrix is not divided.
+#: JAX splits a stack of many or large matrices over the threads that run its CPU devices, and waits.
+#: With one device per core all threads wait: a deadlock. A single matrix is not split.
 _factorise_one_by_one = jax.custom_batching.sequential_vmap(_factorise)
 
 

@@ -1,8 +1,8 @@
 """The predictive distribution: a Monte Carlo mixture over posterior draws (eq. 2 of the paper).
 
 Each draw of the parameters gives a small Gaussian mixture over the target (its leaves, or a single
-Normal for a boosted ensemble); the predictive distribution is the equal mixture of these. Given the
-draws, everything here is exact: nothing is estimated by sampling again.
+Normal for a boosted ensemble). The predictive distribution is the equally weighted mixture of these.
+Given the draws, everything here is exact: nothing is sampled again.
 """
 
 import math
@@ -26,14 +26,14 @@ from vst.preprocessing import count
 from vst.runtime import require_own_process
 from vst.tree import HALF_LOG_TWO_PI, SoftTree, TreeShape, normal_log_prob
 
-#: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB an array
-#: they stay in a processor's cache: eight times as many take more than twice as long.
+#: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB per array
+#: they fit into a processor's cache; eight times as many take more than twice as long.
 BLOCK_COMPONENTS = 2**19
 
 #: Small tables are padded to this many rows, so that they all share one compiled program.
 SMALLEST_BLOCK = 256
 
-#: Blocks that wait for the devices, or are under way, while the next is prepared.
+#: Blocks queued or running on the devices while the next is prepared.
 AHEAD = 16
 
 #: A quantile is found when the tail's probability is right to this share of it, or the bracket is this
@@ -76,7 +76,7 @@ class Moments(NamedTuple):
 
 
 class Draws(Protocol):
-    """Posterior draws that can predict: of single trees here, of ensembles in ``vst.boosting``."""
+    """Posterior draws that can predict: single trees here, ensembles in ``vst.boosting``."""
 
     @property
     def n_draws(self) -> int:
@@ -84,7 +84,7 @@ class Draws(Protocol):
 
     @property
     def n_components(self) -> int:
-        """Leaves that a draw evaluates for one row, which sets the memory of a prediction."""
+        """Leaves that a draw evaluates per row, which determines the memory of a prediction."""
 
     def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
         """The function each draw computes."""
@@ -126,10 +126,10 @@ class TreeDraws:
 def draw_parameters(
     key: PRNGKeyArray, posteriors: LowRankGaussian, n: int
 ) -> Float[Array, "n *trees p"]:
-    """Draw ``n`` times from the equal mixture of stacked posteriors, evenly over its members.
+    """Draw ``n`` times from the equally weighted mixture of stacked posteriors.
 
-    The posteriors' first axis is the member; an axis of trees may follow, and the trees of one draw
-    then come from the same member.
+    The posteriors' first axis is the member; draws are spread evenly over members. An axis of trees
+    may follow; all trees of a draw come from the same member.
     """
     require_own_process()
     require_draws(n, math.prod(posteriors.mean.shape[1:]), width=posteriors.mean.dtype.itemsize)
@@ -178,12 +178,12 @@ class PredictiveDistribution:
         return len(self._x)
 
     def standardised(self) -> "PredictiveDistribution":
-        """The same distribution in the standardised units in which the model was fitted."""
+        """The same distribution in the standardised units of the fit."""
         return PredictiveDistribution(self._draws, self._x)
 
     @cached_property
     def _moments(self) -> Moments:
-        """In standardised units, whose squares neither overflow nor vanish."""
+        """In standardised units, whose squares cannot overflow or underflow."""
         return Moments(*self._by_rows(_moments))
 
     @property
@@ -211,16 +211,14 @@ class PredictiveDistribution:
         return self._by_rows(_log_prob, self._standardise(y)) - np.log(self._scale)
 
     def cdf(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        """Probability of a target of at most ``y``, row by row."""
+        """Probability that each row's target is at most ``y``."""
         return self._by_rows(_cdf, self._standardise(y))
 
     def quantile(self, q: float | Float[np.ndarray, " m"]) -> Float[np.ndarray, "*m n"]:
         """The value that each row's target stays below with probability ``q``."""
         levels = np.asarray(q, self._x.dtype)
         if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(
-                f"quantile levels must lie strictly between 0 and 1 (in single precision), got {q}"
-            )
+            raise ValueError(f"q must lie strictly between 0 and 1 (in single precision), got {q}")
         # The nearer tail has the digits: above the median, one minus a probability would lose them.
         near = np.asarray(q, float).ravel()
         tails = np.minimum(near, 1 - near).astype(levels.dtype)
@@ -228,11 +226,9 @@ class PredictiveDistribution:
         return self._shift + self._scale * rows.reshape(*levels.shape, len(self))
 
     def interval(self, level: float) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Lower and upper end of the central interval that holds ``level`` of the probability."""
+        """Lower and upper end of the central interval with probability ``level``."""
         if np.ndim(level) or not 0 < level < 1:
-            raise ValueError(
-                f"an interval's level must be one number strictly between 0 and 1, got {level}"
-            )
+            raise ValueError(f"level must be one number strictly between 0 and 1, got {level}")
         lower, upper = self.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
         return lower, upper
 
@@ -241,7 +237,7 @@ class PredictiveDistribution:
     ) -> Float[np.ndarray, "n rows"]:
         """Draw ``n`` targets for every row; the rows of one draw share its parameters."""
         n = count("n", n)
-        # A draw of an ensemble is a single Normal, however many leaves it evaluates.
+        # A draw of an ensemble is a single Normal, whatever its number of leaves.
         components = self._draws.n_components if isinstance(self._draws, TreeDraws) else 1
         require_result(n, len(self), components=components)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -249,7 +245,7 @@ class PredictiveDistribution:
         n_draws = self._draws.n_draws
         draw = (np.arange(n) + jax.random.randint(offset_key, (), 0, n_draws)) % n_draws
         row_keys = jax.random.split(row_key, len(self))
-        # A sample looks at all components of its draw: it takes the memory of a draw.
+        # A sample evaluates all components of its draw, so it needs the memory of a draw.
         rows = map_rows(
             partial(_sample, draw), self._draws, self._x, row_keys, at_once=max(n, n_draws)
         )
@@ -258,7 +254,7 @@ class PredictiveDistribution:
     def _standardise(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         y = np.asarray(y, float)
         if y.shape != (len(self),):
-            raise ValueError(f"one target per row is needed: {len(self)} rows, targets {y.shape}")
+            raise ValueError(f"y must have one target per row, shape ({len(self)},), got {y.shape}")
         return ((y - self._shift) / self._scale).astype(self._x.dtype)
 
     def _by_rows(self, function: Callable, *columns: AnyArray) -> np.ndarray:
@@ -275,20 +271,20 @@ def map_rows(
 ) -> np.ndarray:
     """Evaluate ``function(draws, x, *columns)`` in blocks of rows of a fixed size, in float64.
 
-    ``at_once`` is the number of draws that the function looks at for a row, by default all; it sets
-    how many rows a block can have.
+    ``at_once`` is the number of draws that the function evaluates per row, by default all; it
+    determines the number of rows in a block.
     """
     require_own_process()
     n, at_once = len(x), at_once or draws.n_draws
     most = _power_of_two_below(BLOCK_COMPONENTS // (at_once * draws.n_components))
     size = min(most, max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
-    # Blocks go to the devices in turn, which work at the same time, some blocks ahead of the results
-    # that are fetched: not all, whose inputs would fill the memory.
+    # The devices take blocks in turn and work in parallel. At most AHEAD blocks are queued: the inputs
+    # of all of them would fill the memory.
     devices = jax.local_devices()[: -(-n // size)]
     copies = [jax.device_put(draws, device) for device in devices]
     blocks: list[AnyArray] = []
     for i, start in enumerate(range(0, n, size)):
-        # Reading past the end repeats the last row: the last block is as large as the others.
+        # The last block is padded with the last row, so that all blocks have the same size.
         rows = np.minimum(np.arange(start, start + size), n - 1)
         device = i % len(devices)
         block = jax.device_put(tuple(a[rows] for a in (x, *columns)), devices[device])
@@ -320,7 +316,7 @@ def _mixture_moments(mixture: Mixture) -> Float[Array, "3 n"]:
     weights, means, scales = mixture
     weights = jnp.exp(weights)
     draw_means = jnp.sum(weights * means, axis=1)
-    # Deviations from the draw's own mean: no difference of large squares.
+    # Deviations from the draw's own mean avoid a difference of large squares.
     spread = jnp.square(scales) + jnp.square(means - draw_means[:, None])
     return jnp.stack(
         [

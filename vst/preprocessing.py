@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 from vst.arrays import empty_aligned, row_blocks
 from vst.errors import DataError
 
-#: Directions with less than this share of the largest variance are rounding noise, and dropped.
+#: Directions with less than this share of the largest variance are rounding noise and are dropped.
 WHITENING_TOLERANCE = 1e-8
 
 
@@ -31,7 +31,7 @@ class TableEncoder:
     columns
         Column names, in the table's order.
     categories
-        For each column the categories it had when the encoder was fitted, or None for numbers.
+        The categories of each column when the encoder was fitted, or None for a numeric column.
     """
 
     columns: tuple[Hashable, ...]
@@ -39,10 +39,10 @@ class TableEncoder:
 
     @classmethod
     def fit(cls, frame: pd.DataFrame) -> "TableEncoder":
-        """Learn which columns are categorical (text, category) and what is in them."""
+        """Learn which columns are categorical (text, category), and their categories."""
         if isinstance(frame.columns, pd.MultiIndex) or not frame.columns.is_unique:
             raise DataError(
-                "column names must be single and all different: rename the table's columns"
+                "column names must be unique and have one level: rename the table's columns"
             )
         return cls(tuple(frame.columns), tuple(_categories(frame[name]) for name in frame.columns))
 
@@ -50,8 +50,8 @@ class TableEncoder:
     def feature_names(self) -> list[str]:
         """Names of the encoded features: ``column`` or ``column=category``.
 
-        All are different: a name that an earlier feature has gets a number, as in ``a=u (2)`` for the
-        category ``u`` of a column ``a`` that follows a column ``a=u``.
+        Names are unique: a repeated name gets a number. For example, if a column is called ``a=u``,
+        the category ``u`` of a later column ``a`` becomes ``a=u (2)``.
         """
         return _numbered(
             [
@@ -62,10 +62,10 @@ class TableEncoder:
         )
 
     def encode(self, frame: pd.DataFrame) -> Float[np.ndarray, "n features"]:
-        """Turn a table into numbers. A category never seen before becomes zeros, with a warning."""
+        """Turn a table into numbers. An unseen category becomes zeros, with a warning."""
         missing = [str(name) for name in self.columns if name not in frame.columns]
         if missing:
-            raise DataError(f"the table has no column {', '.join(missing)}")
+            raise DataError(f"the table has no column {', '.join(missing)}: add it")
         blocks = [
             _numbers(frame[name])[:, None] if known is None else _one_hot(frame[name], known)
             for name, known in zip(self.columns, self.categories, strict=True)
@@ -74,10 +74,10 @@ class TableEncoder:
 
 
 class Standardiser(NamedTuple):
-    """An affine map of the features fitted on training rows, to zero mean and unit variance.
+    """An affine map that gives the training rows' features zero mean and unit variance.
 
-    With a rotation it also makes the features uncorrelated (PCA whitening); directions without
-    variance, like constant columns, map to zero.
+    With a rotation it also makes them uncorrelated (PCA whitening). Directions without variance,
+    like constant columns, map to zero.
     """
 
     mean: Float[np.ndarray, " d"]
@@ -99,7 +99,7 @@ class Standardiser(NamedTuple):
 
     @classmethod
     def identity(cls, d: int) -> "Standardiser":
-        """The map that leaves features as they are."""
+        """The map that does not change the features."""
         return cls(np.zeros(d), np.ones(d))
 
     def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
@@ -113,7 +113,7 @@ class Standardiser(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """A table as a model sees it, standardised where it is looked at: a large one is never copied."""
+    """A table that is standardised on access, so that a large one is never copied."""
 
     x: Float[np.ndarray, "n d"]
     standardiser: Standardiser
@@ -130,8 +130,8 @@ class Standardised:
         return self.standardiser(self.x[rows])
 
 
-#: A table is copied for training unless the copy had more bytes than this, and more rows than so many
-#: chunks of minibatches: below, fetching minibatches would take longer and save no memory.
+#: Training standardises a table lazily if a copy would have more than LARGE_TABLE bytes and the table
+#: has more rows than MANY_CHUNKS chunks of minibatches. Below, that would be slower and save no memory.
 LARGE_TABLE = 2**27
 MANY_CHUNKS = 4
 
@@ -139,9 +139,9 @@ MANY_CHUNKS = 4
 def training_inputs(
     x: Float[np.ndarray, "n d"], standardiser: Standardiser, chunk_rows: int
 ) -> Standardised | Float[np.ndarray, "n d"]:
-    """A standardised copy of a table; a large one is standardised where training looks at it.
+    """A standardised copy of a table, or a lazily standardised view of a large one.
 
-    ``chunk_rows`` is the number of rows in the minibatches that are fetched together.
+    ``chunk_rows`` is the number of rows in one chunk of minibatches.
     """
     lazy = Standardised(x, standardiser)
     large = lazy.dtype.itemsize * x.size > LARGE_TABLE and len(x) > MANY_CHUNKS * chunk_rows
@@ -151,8 +151,8 @@ def training_inputs(
 def location_and_scale(
     x: Float[np.ndarray, "n ..."],
 ) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
-    """Mean and standard deviation of each column; what is constant up to rounding has scale 1."""
-    # In units of the largest value, neither overflows nor underflows.
+    """Mean and standard deviation of each column; a column constant up to rounding has scale 1."""
+    # In units of the largest value, neither can overflow or underflow.
     extremes = [(block.min(axis=0), block.max(axis=0)) for block in row_blocks(x)]
     lows, highs = zip(*extremes, strict=True)
     least, most = np.min(lows, axis=0).astype(float), np.max(highs, axis=0).astype(float)
@@ -172,7 +172,7 @@ def _mean(blocks: Iterable[Float[np.ndarray, "m ..."]]) -> Float[np.ndarray, "..
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """The names, with a number after each that is not the first of its kind."""
+    """The names, with a number appended to each repeated one."""
     given, found = set(names), dict[str, None]()
     for name in names:
         others = (f"{name} ({i})" for i in itertools.count(2))
@@ -184,7 +184,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:
     column = column.infer_objects()
     if pd.api.types.is_complex_dtype(column):
-        raise DataError(f"column {column.name!r} holds complex numbers: use real ones")
+        raise DataError(f"column {column.name!r} holds complex numbers: use real numbers")
     if pd.api.types.is_numeric_dtype(column):
         return None
     _refuse_date_column(column)
@@ -193,7 +193,7 @@ def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:
     odd = next((v for v in values if not isinstance(v, str | int | float)), None)
     if odd is not None:
         raise DataError(
-            f"column {column.name!r} holds {odd!r}, which is no category: use text or numbers"
+            f"column {column.name!r} holds {odd!r}, which is not a category: use text or numbers"
         )
     return tuple(sorted(values, key=str))
 
@@ -202,7 +202,7 @@ def _refuse_date_column(column: pd.Series) -> None:
     dates = (pd.DatetimeTZDtype, pd.PeriodDtype)
     if isinstance(column.dtype, dates) or getattr(column.dtype, "kind", "") in "mM":
         raise DataError(
-            f"column {column.name!r} holds dates; turn it into numbers or text, "
+            f"column {column.name!r} holds dates: convert it to numbers or text, "
             f"for example df[{column.name!r}].dt.dayofyear"
         )
 
@@ -213,7 +213,7 @@ def _numbers(column: pd.Series) -> Float[np.ndarray, " n"]:
         return pd.to_numeric(column).to_numpy(float, na_value=np.nan)
     except (ValueError, TypeError) as error:
         raise DataError(
-            f"column {column.name!r} was numeric when the model was fitted and is not now: {error}"
+            f"column {column.name!r} must be numeric, as in the training data: {error}"
         ) from None
 
 
@@ -223,7 +223,7 @@ def _one_hot(column: pd.Series, known: tuple[Hashable, ...]) -> Float[np.ndarray
     unseen = sorted(set(values) - set(known), key=str)
     if unseen:
         warnings.warn(
-            f"column {column.name!r} holds categories that training data did not have and that are "
+            f"column {column.name!r} holds categories that the training data did not have; they are "
             f"encoded as zeros: {', '.join(map(str, unseen[:5]))}{' ...' if unseen[5:] else ''}",
             UserWarning,
             stacklevel=2,
@@ -236,32 +236,32 @@ def _require_present(column: pd.Series) -> None:
     if missing:
         raise DataError(
             f"column {column.name!r} has {missing} missing value{'s' if missing > 1 else ''} in "
-            f"{len(column)} rows: fill them in, for example with a category of their own, "
+            f"{len(column)} rows: fill them in, for example with "
             f"df[{column.name!r}].fillna('missing'), or drop these rows"
         )
 
 
 Table = pd.DataFrame | Float[np.ndarray, "n d"]
 
-#: Precisions in which a table is taken as it is; others are converted to the first.
+#: Precisions that are used without conversion; other tables are converted to the first.
 PRECISIONS = [np.float64, np.float32]
 
-#: Up to so many categories are never too many for a column.
+#: A column with at most this many categories never triggers the warning about names.
 MANY_CATEGORIES = 20
 
-#: Inputs further out than this, in standard deviations, overflow float32 on their way through a model.
+#: Inputs further out than this, in standard deviations, overflow float32 inside a model.
 FARTHEST = 1e9
 
 
 def count(name: str, value: Any, *, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
+    """Require an integer >= ``least``, and return it."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
     return int(value)
 
 
 def positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
-    """A finite positive number (or zero where allowed)."""
+    """Require a finite positive number (or zero, if allowed)."""
     finite = isinstance(value, numbers.Real) and math.isfinite(value)
     if not finite or value < 0 or (value == 0 and not zero_allowed):
         kind = "non-negative" if zero_allowed else "positive"
@@ -269,7 +269,7 @@ def positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
 
 
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """One of a few values."""
+    """Require one of the allowed values."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
@@ -277,7 +277,7 @@ def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 def check_training_data(
     estimator: BaseEstimator, X: Table, y: Any
 ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"], TableEncoder | None]:
-    """Numbers to fit on, and the encoder that made them from a DataFrame."""
+    """Checked arrays to fit on, and the encoder if ``X`` is a DataFrame."""
     rules = {
         "dtype": PRECISIONS,
         "ensure_all_finite": False,
@@ -307,7 +307,7 @@ def check_training_data(
 def check_new_data(
     estimator: BaseEstimator, X: Table, encoder: TableEncoder | None, standardiser: Standardiser
 ) -> Standardised:
-    """Numbers to predict on, encoded as the training table was, and standardised when looked at."""
+    """Checked inputs to predict on, encoded like the training table and standardised on access."""
     _refuse_masked("X", X)
     if encoder is not None and isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=False, skip_check_array=True)
@@ -333,13 +333,13 @@ def check_new_data(
         column = int(np.argmax(far))
         raise ValueError(
             f"column {names[column]!r} lies up to {far[column]:.0e} standard deviations away from "
-            f"the training data: is that a code for a missing value?"
+            f"the training data: check whether it holds a code for a missing value"
         )
     return Standardised(x, standardiser)
 
 
 def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Mean and standard deviation of the target; a constant one has scale 1, and a warning."""
+    """Mean and standard deviation of the target; a constant target has scale 1, with a warning."""
     mean, scale = (float(value) for value in location_and_scale(y))
     if np.abs(y - mean).max() <= 1e-12 * scale:
         warnings.warn(
@@ -349,24 +349,24 @@ def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
 
 
 def _warn_of_names(encoder: TableEncoder, n: int) -> None:
-    """A column with a category for every other row is more likely a name than a feature."""
+    """Warn of columns with so many categories that they probably name the rows."""
     for column, categories in zip(encoder.columns, encoder.categories, strict=True):
         if categories is not None and len(categories) > max(MANY_CATEGORIES, n // 2):
             warnings.warn(
-                f"column {column!r} has {len(categories)} categories in {n} rows, each of which becomes "
-                "a feature: drop it if it only names the rows",
+                f"column {column!r} has {len(categories)} categories in {n} rows, and each becomes a "
+                "feature: drop it if it only names the rows",
                 stacklevel=5,
             )
 
 
 def _numeric(y: Any) -> Any:
-    """The target as it came if it is numeric, or an error that says what is wrong with it."""
+    """Return a numeric target, or raise an error that says why it is not numeric."""
     if y is None or hasattr(y, "toarray"):
         return y  # scikit-learn's own messages for missing and sparse targets are clear
     values = np.asarray(y)
     if any(map(_is_date, _suspects(values))):
         raise ValueError(
-            "y must be numeric: turn dates into numbers, for example days since a date"
+            "y must be numeric, got dates: convert them to numbers, for example days since a date"
         )
     if values.dtype.kind in "OUS":
         try:
@@ -374,23 +374,23 @@ def _numeric(y: Any) -> Any:
         except (TypeError, ValueError):
             example = next((v for v in values.ravel() if not _is_number(v)), values.ravel()[0])
             raise ValueError(
-                f"y must be numeric: this is a regression model, got {example!r}"
+                f"y must be numeric, because this is a regression model, got {example!r}"
             ) from None
     return y
 
 
 def _refuse_masked(name: str, values: Any) -> None:
-    """Refuse masked values, which NumPy would take for numbers."""
+    """Refuse masked values, which NumPy would treat as numbers."""
     if np.ma.is_masked(values):
         masked = int(np.ma.getmaskarray(values).sum())
         raise ValueError(
-            f"{name} is a masked array, and {masked} of its {values.size} values are masked: drop these "
-            f"rows, or fill them in and pass {name}.filled()"
+            f"{name} is a masked array with {masked} of {values.size} values masked: drop these rows, "
+            f"or fill them in and pass {name}.filled()"
         )
 
 
 def _refuse_dates(X: Any) -> None:
-    """Refuse dates, which NumPy would take for numbers of days or nanoseconds, NaT included."""
+    """Refuse dates and NaT, which NumPy would convert to numbers of days or nanoseconds."""
     if isinstance(X, pd.DataFrame):
         for i in range(X.shape[1]):
             _refuse_date_column(X.iloc[:, i])
@@ -404,13 +404,13 @@ def _refuse_dates(X: Any) -> None:
         if _is_date(value):
             column = i % values.shape[-1] if values.ndim > 1 else 0
             raise ValueError(
-                f"column '{column}' of X holds dates, for example {value!r}: turn them into numbers, "
+                f"column '{column}' of X holds dates, for example {value!r}: convert them to numbers, "
                 "for example days since a date"
             )
 
 
 def _suspects(values: np.ndarray) -> Iterable[Any]:
-    """Values that may be dates: one if all are, none of an array of numbers."""
+    """Values that may be dates: one of an array of dates, all of an object array, else none."""
     if values.dtype.kind in "Mm":
         return values.flat[:1]
     return values.flat if values.dtype.kind == "O" else ()
@@ -434,6 +434,6 @@ def _require_finite(x: Float[np.ndarray, "n d"], names: list[str]) -> None:
     if bad.any():
         column = int(np.argmax(bad > 0))
         raise ValueError(
-            f"X holds NaN or inf in column {names[column]!r}, in {bad[column]} of "
-            f"{len(x)} rows: drop them, or fill them in (sklearn.impute.SimpleImputer)"
+            f"X holds NaN or inf in column {names[column]!r}, in {bad[column]} of {len(x)} rows: "
+            f"drop these rows, or fill the values in (sklearn.impute.SimpleImputer)"
         )

@@ -1,37 +1,37 @@
-"""How JAX uses this machine: one device per core, and compiled programs kept between runs."""
+"""How JAX uses this machine: one device per core, and a cache of compiled programs."""
 
 import os
 from pathlib import Path
 
 import jax
-import scipy.linalg  # noqa: F401  whose LAPACK JAX calls: only what is loaded can be limited
+import scipy.linalg  # noqa: F401  JAX calls its LAPACK; only loaded libraries can be limited
 from threadpoolctl import threadpool_limits
 
 
 def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
-    """Set JAX up for stacks of replicas. Call it first thing: JAX fixes its devices at first use.
+    """Set up JAX for stacks of replicas. Call this first: JAX fixes its devices at first use.
 
-    On a CPU, XLA runs programs as small as a soft tree's training step on one core. With one device
-    per core, replicas (folds, seeds, members) are divided over all of them. GPUs need no such help.
-    BLAS and LAPACK, which JAX calls for large ranks, get the cores that a device has: more threads
-    than that wait for each other, and made fits in a process with one core twenty times as slow.
+    On a CPU, XLA runs small programs like a soft tree's training step on one core. With one device
+    per core, replicas (folds, seeds, members) use all cores. GPUs do not need this. BLAS and LAPACK,
+    which JAX calls for large ranks, get as many threads as a device has cores: with more, threads
+    wait for each other, and a process with one core was twenty times slower.
 
     Parameters
     ----------
     devices
-        Number of CPU devices; by default the cores this process may use.
+        Number of CPU devices; by default the number of cores this process may use.
     cache
         Directory of compiled programs, by default ``~/.cache/vst/jax``.
     """
     if devices is not None and devices < 1:
-        raise ValueError(f"devices must be a whole number of at least 1, got {devices!r}")
+        raise ValueError(f"devices must be an integer >= 1, got {devices!r}")
     count = devices or available_cores()
     try:
         jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError as error:
         raise RuntimeError(
-            "JAX has computed something already, and its devices cannot be changed any more: call "
-            "vst.configure() before the first fit"
+            "JAX is already in use and its devices cannot be changed: call vst.configure() before "
+            "the first fit"
         ) from error
     threadpool_limits(max(1, available_cores() // count), user_api="blas")
     jax.config.update("jax_compilation_cache_dir", str(cache or user_cache() / "jax"))
@@ -39,7 +39,7 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
 
 
 class _Process:
-    """Whether this process was forked from one in which JAX was at work, whose threads it lacks."""
+    """Whether this process was forked from one that used JAX; JAX's threads do not exist here."""
 
     forked = False
 
@@ -53,16 +53,16 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 def require_own_process() -> None:
-    """Raise RuntimeError in a forked process where JAX would wait for threads that are not there."""
+    """Raise RuntimeError in a forked process, where JAX would wait for threads that do not exist."""
     if _Process.forked:
         raise RuntimeError(
-            "this process was forked from one that had used JAX, where JAX waits forever: start "
-            'processes with multiprocessing.get_context("spawn"), or with joblib, whose default does'
+            "this process was forked from one that had used JAX, so JAX would wait forever: start "
+            'processes with multiprocessing.get_context("spawn") or with joblib'
         )
 
 
 def _jax_is_started() -> bool:
-    """Whether JAX has fixed its devices: then, and only then, it refuses another number of them."""
+    """Whether JAX has fixed its devices; only then does it refuse a new number of devices."""
     devices = jax.config.values["jax_num_cpu_devices"]
     try:
         jax.config.update("jax_num_cpu_devices", devices + 1)
@@ -73,7 +73,7 @@ def _jax_is_started() -> bool:
 
 
 def available_cores() -> int:
-    """Cores this process may use, which in a container can be fewer than the machine has."""
+    """Cores this process may use; in a container they can be fewer than the machine's."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS or Windows
@@ -81,6 +81,6 @@ def available_cores() -> int:
 
 
 def user_cache() -> Path:
-    """Where files that can be made again are kept for this user."""
+    """Directory of this user's files that can be recreated."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "vst"

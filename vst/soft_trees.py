@@ -1,7 +1,7 @@
-"""A soft tree, or a boosted sum of them, described once; and the one way to fit many of them.
+"""The settings of a soft tree or a boosted ensemble, and one function that fits many of them.
 
-The estimators, the experiments, the bandits and the pictures all describe their models by
-:class:`SoftTrees`; all but the bandits, which learn step by step, train them by :func:`fit_many`.
+Estimators, experiments, bandits and pictures all describe their models by :class:`SoftTrees`. All
+but the bandits, which learn step by step, train with :func:`fit_many`.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ from vst.tree import Leaves, TreeShape
 
 @dataclass(frozen=True)
 class SoftTrees:
-    """Everything there is to choose of a VST or, with ``n_trees`` above zero, of a VSGBM.
+    """The settings of a VST or, with ``n_trees`` above zero, of a VSGBM.
 
-    :class:`vst.VSTRegressor` and :class:`vst.VSGBMRegressor` say what each setting means, and take
-    their defaults from here.
+    :class:`vst.VSTRegressor` and :class:`vst.VSGBMRegressor` explain each setting and take their
+    defaults from here.
     """
 
     leaves: Leaves = "linear"
@@ -49,19 +49,19 @@ class SoftTrees:
     noise_update: NoiseUpdate = "paper"
 
     def shape(self, in_features: int) -> TreeShape:
-        """One tree, on a table of so many features."""
+        """The shape of one tree with ``in_features`` inputs."""
         return TreeShape(in_features, self.depth, self.leaves, "shared" if self.n_trees else "leaf")
 
     def program(self, in_features: int) -> Program:
-        """What fixes the compiled program."""
+        """The static settings, which determine the compiled program."""
         return Program(self.shape(in_features), self.rank, self.batch_size, self.mc_samples)
 
     def hyperparameters(self) -> Hyperparameters:
-        """What the compiled program takes as values."""
+        """The settings that the compiled program takes as values."""
         return Hyperparameters(self.learning_rate, self.prior_scale, self.beta, self.kl_weight)
 
     def require_memory(self, rows: int, in_features: int, *, draws: int = 0) -> None:
-        """Raise an error that says what it would need if a fit, or its draws, could not fit."""
+        """Raise TooLargeError if the fit or its draws would not fit in memory."""
         program, trees = self.program(in_features), max(self.n_trees, 1)
         require_training(
             program.shape, rank=self.rank, batch_size=self.batch_size, mc_samples=self.mc_samples,
@@ -70,7 +70,7 @@ class SoftTrees:
         require_draws(draws, trees * program.shape.n_params)
 
 
-#: The default ensemble: each of its trees trains for half as long as a tree on its own.
+#: The default ensemble: each of its trees trains half as long as a single tree.
 BOOSTED = SoftTrees(n_trees=5, steps=3000)
 
 
@@ -82,7 +82,7 @@ class Streams(NamedTuple):
 
     @classmethod
     def of(cls, seed: int | Sequence[int], members: int = 1, *, boosted: bool = False) -> "Streams":
-        """Streams of an estimator's seed: a number, or the numbers of a JAX key."""
+        """Streams from an estimator's seed: a number, or the numbers of a JAX key."""
         if not isinstance(seed, int):
             return cls.of_key(jax.random.wrap_key_data(jnp.array(seed, jnp.uint32)), members)
         training, drawing = jax.random.split(jax.random.key(seed))
@@ -92,40 +92,43 @@ class Streams(NamedTuple):
 
     @classmethod
     def of_key(cls, key: PRNGKeyArray, members: int) -> "Streams":
-        """Streams of a key: more members leave those before them as they are."""
+        """Streams from a key; adding members does not change the earlier ones."""
         training = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(members))
         return cls(training, jax.random.clone(key))
 
 
-#: What an estimator takes as its ``random_state``.
+#: Types that an estimator accepts as ``random_state``.
 Seed = int | np.random.RandomState | Array | list[int] | None
 
 
 def seed_of(random_state: Seed) -> int | list[int]:
-    """What can be written down of a random state: a number, or the numbers of a JAX key."""
+    """A random state in a form that can be saved: a number, or the numbers of a JAX key."""
     if isinstance(random_state, jax.Array):
         if random_state.dtype != jax.random.key(0).dtype or random_state.ndim:
-            raise ValueError("random_state must be a number or one JAX key: jax.random.key(0)")
+            raise ValueError(
+                "random_state must be a number or one JAX key, for example jax.random.key(0), "
+                f"got an array of {random_state.dtype} with shape {random_state.shape}"
+            )
         return np.asarray(jax.random.key_data(random_state)).tolist()
-    if isinstance(random_state, list):  # of a model that was loaded
+    if isinstance(random_state, list):  # from a loaded model
         return random_state
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedStack:
-    """Fits of one program, and what their draws are made from."""
+    """Models fitted by one program, with what is needed to draw from them."""
 
     settings: Sequence[SoftTrees]
     streams: Sequence[Streams]
     shape: TreeShape
-    trees: list[Fit]  #: one per tree; replicas are fits by members
+    trees: list[Fit]  #: one per tree; its replicas are the members of fit 0, then of fit 1, ...
     x: Inputs
     y: Float[AnyArray, " n"]
     rows: Rows
 
     def posteriors(self, i: int) -> LowRankGaussian:
-        """Posteriors of fit ``i``, stacked over members, and then over trees for a VSGBM."""
+        """Posteriors of fit ``i``, stacked over members, then trees for a VSGBM."""
         stacked = stack_trees(self.trees) if self.settings[i].n_trees else self.trees[0].posteriors
         return jax.tree.map(lambda part: part[self._replicas(i)], stacked)
 
@@ -134,7 +137,7 @@ class FittedStack:
         return np.stack([tree.elbo[self._replicas(i)] for tree in self.trees], axis=1)
 
     def draws(self, i: int, n: int) -> Draws:
-        """Draw ``n`` times from the posterior of fit ``i``; of a VSGBM together with its noise."""
+        """Draw ``n`` times from the posterior of fit ``i``; for a VSGBM, including its noise."""
         setting, key = self.settings[i], self.streams[i].drawing
         if not setting.n_trees:
             thetas = draw_parameters(key, self.posteriors(i), n)
@@ -152,7 +155,7 @@ class FittedStack:
         )
 
     def training_rows(self, i: int) -> tuple[Inputs, Float[AnyArray, " m"]]:
-        """Inputs and targets that fit ``i`` was trained on."""
+        """Training inputs and targets of fit ``i``."""
         if self.rows.counts[i] == len(self.x):
             return self.x, self.y  # a large table is not copied
         used = self.rows.rows(i)
@@ -172,13 +175,13 @@ def fit_many(
     *,
     progress: str | None = None,
 ) -> FittedStack:
-    """Fit models that differ in rows, random numbers and traced hyperparameters, in one program.
+    """Fit models that differ only in rows, random numbers and traced hyperparameters, in one program.
 
     Parameters
     ----------
     settings
-        One per fit. What :meth:`SoftTrees.program` depends on, and ``members``, ``steps`` and
-        ``n_trees``, must be the same in all.
+        One per fit. All must have the same :meth:`SoftTrees.program`, ``members``, ``steps`` and
+        ``n_trees``.
     streams
         Random numbers of each fit.
     x, y

@@ -1,7 +1,7 @@
-"""Fitted models as files: one zip archive of plain arrays and a JSON description, never pickle.
+"""Fitted models as files: a zip archive of plain arrays and a JSON description, never pickle.
 
-A file is not trusted: the description says which arrays there are and of what shapes, and nothing else
-is read. What is wrong with it ends in one ValueError.
+A file is not trusted: the description determines the names and shapes of the arrays, and nothing else
+is read. Every fault in a file raises ValueError.
 """
 
 import json
@@ -30,10 +30,10 @@ ARRAYS = ("elbo_", "thetas_", "noise_scales_")
 #: Fitted attributes that are one number each.
 NUMBERS = ("target_mean_", "target_scale_", "seed_", "beta_", "n_features_in_")
 
-#: Settings that fix shapes of arrays. Those of the estimator may have been changed after its fit.
+#: Settings that determine array shapes. The estimator's own may have changed after its fit.
 SIZES = ("members", "rank", "steps", "n_trees", "draws")
 
-#: Largest description, in bytes: some million column names or categories.
+#: Largest description in bytes, enough for millions of column names or categories.
 LONGEST = 2**27
 
 PARTS = {"format", "model", "params", "numbers", "feature_names", "shape", "encoder"}
@@ -42,15 +42,15 @@ POSITIVE = ("posterior.scale", "standardiser.scale", "noise_scales_")
 
 
 class _WrongFileError(ValueError):
-    """A good file that this version or this class does not read: the sentence is complete."""
+    """A valid file that this version or this class cannot read."""
 
 
 def save(model: Any, path: str | PathLike) -> None:
-    """Write a fitted estimator; a write that fails or is killed leaves an older file as it was."""
+    """Write a fitted estimator; if the write fails or is killed, an older file stays intact."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"{path.parent} is no directory: make it before saving a model there"
+            f"{path.parent} is not a directory: create it before saving a model there"
         )
     description = {
         "format": FORMAT,
@@ -69,7 +69,10 @@ def save(model: Any, path: str | PathLike) -> None:
     }
     text = np.array(json.dumps(description, default=_plain))
     if text.nbytes > LONGEST:
-        raise ValueError("the model cannot be saved: it has too many columns or categories")
+        raise ValueError(
+            f"the model cannot be saved: its column names and categories take {text.nbytes} bytes, "
+            f"more than {LONGEST}; use fewer columns or categories"
+        )
     _write(path, {"description": text} | arrays)
 
 
@@ -113,15 +116,17 @@ def _read(cls: type, file: Any) -> Any:
 def _description(
     cls: type, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
 ) -> dict[str, Any]:
-    """The JSON in the file, of this format, for this class, and with all its parts."""
+    """The file's JSON, checked for format, class and missing or unknown parts."""
     _require("description" in members, "it has no description")
     _require(members["description"].file_size <= LONGEST, "its description is too long")
     description = json.loads(str(_array(archive, members["description"], (), kind="U")))
-    _require(isinstance(description, dict), "its description is no JSON object")
+    _require(isinstance(description, dict), "its description is not a JSON object")
     number, name = description.get("format"), description.get("model")
     _require(_is_integer(number) and number >= 1, f"its format is {number!r}")
     if number > FORMAT:
-        raise _WrongFileError(f"has format {number}, this version reads up to {FORMAT}: update vst")
+        raise _WrongFileError(
+            f"has format {number}, but this version reads up to {FORMAT}: update vst"
+        )
     _require(isinstance(name, str) and name.isidentifier(), "it does not name its model")
     if name != cls.__name__:
         raise _WrongFileError(f"holds a {name}: load it with {name}.load")
@@ -130,29 +135,31 @@ def _description(
 
 
 def _estimator(cls: Any, description: dict[str, Any]) -> Any:
-    """The estimator with its settings and the fitted attributes that are no arrays."""
+    """The estimator with its settings and all fitted attributes that are not arrays."""
     params, found = description["params"], description["numbers"]
     unknown = set(params) - set(cls._get_param_names())
     _require(not unknown, f"{cls.__name__} has no parameter {', '.join(sorted(unknown))}")
     model = cls(**params)
     model._check_params()
     _require(isinstance(model.progress, bool), "progress is not true or false")
-    _require(model.random_state is None or _is_seed(model.random_state), "random_state is no seed")
+    _require(
+        model.random_state is None or _is_seed(model.random_state), "random_state is not a seed"
+    )
 
     _require_same(set(found), set(NUMBERS), "number")
     for name in ("target_mean_", "target_scale_", "beta_"):
-        _require(_is_finite(found[name]), f"{name} is no finite number")
+        _require(_is_finite(found[name]), f"{name} is not a finite number")
     for name in ("target_scale_", "beta_", "n_features_in_"):
         _require(found[name] > 0, f"{name} is not positive")
-    _require(_is_integer(found["n_features_in_"]), "n_features_in_ is no integer")
-    _require(_is_seed(found["seed_"]), "seed_ is no seed")
+    _require(_is_integer(found["n_features_in_"]), "n_features_in_ is not an integer")
+    _require(_is_seed(found["seed_"]), "seed_ is not a seed")
     for name in NUMBERS:
         setattr(model, name, found[name])
 
     names = description["feature_names"]
     if names is not None:
-        _require(all(isinstance(name, str) for name in names), "a feature's name is no text")
-        _require(len(names) == model.n_features_in_, "there are more or fewer names than features")
+        _require(all(isinstance(name, str) for name in names), "a feature name is not text")
+        _require(len(names) == model.n_features_in_, "names and features differ in number")
         model.feature_names_in_ = np.array(names, dtype=object)
     model.encoder_ = _encoder(description["encoder"], model.n_features_in_)
     model.shape_ = _tree_shape(model, description["shape"])
@@ -164,11 +171,13 @@ def _encoder(description: dict | None, n_features: int) -> TableEncoder | None:
         return None
     _require_same(set(description), {"columns", "categories"}, "part of the encoder")
     columns, categories = description["columns"], description["categories"]
-    _require(len(columns) == len(categories) == n_features, "the encoder has other columns")
+    _require(
+        len(columns) == len(categories) == n_features, "the encoder has the wrong number of columns"
+    )
     known = [category for each in categories if each is not None for category in each]
     _require(
         all(name is None or isinstance(name, str | int | float) for name in (*columns, *known)),
-        "a column or category is neither text nor number",
+        "a column or category is neither text nor a number",
     )
     return TableEncoder(
         tuple(columns), tuple(None if known is None else tuple(known) for known in categories)
@@ -177,7 +186,7 @@ def _encoder(description: dict | None, n_features: int) -> TableEncoder | None:
 
 def _tree_shape(model: Any, description: dict[str, Any]) -> TreeShape:
     for name in ("in_features", "depth"):
-        _require(_is_integer(description[name]), f"the tree's {name} is no integer")
+        _require(_is_integer(description[name]), f"the tree's {name} is not an integer")
     require_depth(description["depth"])
     shape = TreeShape(**description)
     features = model.n_features_in_ if model.encoder_ is None else _n_encoded(model.encoder_)
@@ -199,7 +208,7 @@ def _shapes(
     """The shape of every array that this model must have."""
     d, p = model.shape_.in_features, model.shape_.n_params
     boosted = hasattr(model, "n_trees")
-    # Files of the first version do not say which settings the model was fitted with.
+    # Files written by the first version do not hold the sizes of the fit.
     settings = {name: getattr(model, name) for name in SIZES if hasattr(model, name)}
     sizes = description.get("fitted", settings)
     _require_same(set(sizes), set(settings), "size")
@@ -226,18 +235,20 @@ def _shapes(
 def _array(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, shape: tuple[int, ...], kind: str = "f"
 ) -> np.ndarray:
-    """One member of the archive, if it holds exactly the array that it should."""
+    """Read one member of the archive, which must hold exactly the expected array."""
     name = info.filename
-    _require(name.endswith(".npy"), f"{name} is no array")
+    _require(name.endswith(".npy"), f"{name} is not an array")
     with archive.open(info) as member:
-        _require(np.lib.format.read_magic(member) == (1, 0), f"{name} is no array")
+        _require(np.lib.format.read_magic(member) == (1, 0), f"{name} is not an array")
         found, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
         _require(found == shape, f"{name} has shape {found} instead of {shape}")
         _require(
             dtype.kind == kind and (kind != "f" or dtype.itemsize in (4, 8)), f"{name}: {dtype}"
         )
         size = math.prod(shape) * dtype.itemsize
-        _require(info.file_size == member.tell() + size, f"{name} has another size than it says")
+        _require(
+            info.file_size == member.tell() + size, f"{name} does not have the size it declares"
+        )
         content = bytearray(member.read(size))
         _require(len(content) == size and not member.read(1), f"{name} is cut off")
     flat = np.frombuffer(content, dtype) if size else np.empty(0, dtype)
@@ -255,7 +266,7 @@ def _set_arrays(model: Any, arrays: dict[str, np.ndarray]) -> None:
 
 
 def _sizes(model: Any) -> dict[str, int]:
-    """The settings that fixed the fitted arrays' shapes."""
+    """The settings that determined the shapes of the fitted arrays."""
     members, *trees, _, rank = model.stacked_posteriors_.factor.shape
     sizes = {"members": members, "rank": rank, "steps": model.elbo_.shape[-1]}
     if trees:
@@ -264,7 +275,7 @@ def _sizes(model: Any) -> dict[str, int]:
 
 
 def _random_state(model: Any) -> Any:
-    """The setting if JSON can hold it, or else the seed that the fit made from it."""
+    """The setting if JSON can hold it, otherwise the seed that the fit used."""
     setting = model.random_state
     if isinstance(setting, np.ndarray):
         setting = setting.tolist()
@@ -296,7 +307,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """An error's own words, on one line and not too many."""
+    """An error's message on one line, shortened."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:200] + " ..."
 
@@ -318,10 +329,10 @@ def _group(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def _plain(value: Any) -> Any:
-    """What NumPy holds as what Python holds."""
+    """Convert NumPy values to plain Python values."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(
-        f"{value!r} cannot be saved without pickle; column names, categories and parameters must be "
-        f"text or numbers"
+        f"{value!r} cannot be saved without pickle: use text or numbers for column names, categories "
+        f"and parameters"
     )

@@ -1,4 +1,4 @@
-"""A table of the user's own, as the same object that the catalogue's data sets are."""
+"""Loads a user's own table as a `Dataset`, like those of the catalogue."""
 
 import bz2
 import codecs
@@ -26,19 +26,19 @@ from vst.errors import DataError
 CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip")
 PARQUET = (".parquet", ".pq")
 
-#: Also what packed files that are damaged, or need a password, make their readers raise.
+#: Also errors from compressed files that are damaged or need a password.
 BROKEN = (*UNREADABLE, lzma.LZMAError, RuntimeError, csv.Error)
 
 #: Bytes from which a file's encoding is guessed.
 HEAD = 2**16
 
-#: What people write where a number is missing, in small letters.
+#: What people write where a number is missing, in lower case.
 CODES = {
     "?", "-", "--", ".", "..", "*", "na", "n/a", "#n/a", "n.a.", "nan", "<na>", "nil", "null",
     "none", "missing", "unknown", "#value!", "#div/0!",
 }  # fmt: skip
 
-#: Numbers with at most this share of words among them are numbers with codes, not categories.
+#: A column with at most this share of words is numeric with codes, not categorical.
 FEW_WORDS = 0.05
 
 
@@ -54,13 +54,13 @@ def load_table(
     target
         The column to predict, which must hold numbers.
     name
-        What to call it in tables; by default the file's name.
+        Name in tables and figures; by default the file's name.
 
     Returns
     -------
     Dataset
-        Text columns stay text: they become one column per category when the data are prepared. An
-        empty cell is a gap; words like ``NA`` are gaps among numbers, and text among text.
+        Text columns stay text; preparing the data turns them into one column per category. An empty
+        cell is a missing value. Words like ``NA`` are missing values in numeric columns only.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def load_table(
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV or Parquet file; what is wrong with it is a `DataError` that says what to do."""
+    """Read a CSV or Parquet file; a faulty file raises a `DataError` that says what to do."""
     if not path.is_file():
         near = difflib.get_close_matches(
             path.name, [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else [], n=1
@@ -105,7 +105,7 @@ def read_table(path: Path) -> pd.DataFrame:
         raise DataError(f"{path} is empty: it needs a row of column names and rows of values")
     if not path.name.lower().endswith(CSV + PARQUET):
         raise DataError(
-            f"{path} is of an unsupported file type: use {', '.join(CSV[:2] + PARQUET[:1])}, "
+            f"{path} has an unsupported file type: use {', '.join(CSV[:2] + PARQUET[:1])}, "
             "or read it with pandas and pass the DataFrame"
         )
     try:
@@ -138,11 +138,11 @@ def _advice(path: Path) -> str:
 def _read_csv(path: Path) -> pd.DataFrame:
     header = _header(path)
     _check_named(header, str(path))
-    # pandas would rename the second of two equal columns, and hide the mistake.
+    # pandas would rename the second of two equal columns and so hide the mistake.
     _check_unique(pd.Series(header), str(path))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # _with_words sees to it
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # _with_words handles it
             table = pd.read_csv(path)
     except UnicodeDecodeError as error:
         raise _needs_options(path, {"encoding": _one_byte_encoding(error)}) from error
@@ -150,13 +150,13 @@ def _read_csv(path: Path) -> pd.DataFrame:
         _check_lengths(path, len(header))
         raise
     if len(table) and not isinstance(table.index, pd.RangeIndex):
-        # The first row is longer than the header: pandas took its first value as the row's name.
+        # The first row is longer than the header: pandas used its first value as the index.
         _check_lengths(path, len(header))
     return _with_words(table, path)
 
 
 def _with_words(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Read the text columns again in which pandas took words like NA as gaps, or some as numbers."""
+    """Read text columns again if pandas took words like NA as missing, or some values as numbers."""
     mixed = [
         str(name)
         for name, column in table.items()
@@ -171,7 +171,7 @@ def _with_words(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _header(path: Path) -> list[str]:
-    """The column names of a file in UTF-8 with commas; an error that says what it is otherwise."""
+    """The column names of a comma-separated UTF-8 file; other formats raise an error."""
     encoding = _encoding(path)
     options = {} if encoding == "utf-8" else {"encoding": encoding}
     first = [row for _, row in islice(_rows(path, encoding), 2)]
@@ -187,7 +187,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _agree(rows: list[list[str]]) -> bool:
-    """Whether the rows have several values, and equally many."""
+    """Whether the rows have the same number of values, and more than one."""
     return len(rows[0]) > 1 and len(rows[0]) == len(rows[-1])
 
 
@@ -198,7 +198,7 @@ def _needs_options(path: Path, options: dict[str, str]) -> DataError:
     found += [f"encoded in {encoding}"] if encoding else []
     call = "".join(f", {option}={value!r}" for option, value in options.items())
     return DataError(
-        f"{path} looks {' and '.join(found)}, where commas and UTF-8 are expected: read it with "
+        f"{path} must use commas and UTF-8, but looks {' and '.join(found)}: read it with "
         f"pd.read_csv({path.name!r}{call}) and pass the DataFrame"
     )
 
@@ -213,7 +213,8 @@ def _encoding(path: Path) -> str:
             return encoding
     if 0 in head:
         raise DataError(
-            f"{path} is not a text file: if it is packed, its name must end in {' or '.join(CSV[1:])}"
+            f"{path} is not a text file: if it is compressed, its name must end in "
+            f"{' or '.join(CSV[1:])}"
         )
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
@@ -223,12 +224,12 @@ def _encoding(path: Path) -> str:
 
 
 def _one_byte_encoding(error: UnicodeDecodeError) -> str:
-    """Latin-1 has no printed characters from 0x80 to 0x9f; Windows puts quotes and the euro there."""
+    """Windows uses 0x80 to 0x9f for quotes and the euro; Latin-1 has no printable characters there."""
     return "cp1252" if error.object[error.start] < 0xA0 else "latin-1"
 
 
 def _rows(path: Path, encoding: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file as they are written, without blank ones, and the lines they end in."""
+    """The raw rows of a CSV file, without blank ones, and the line numbers they end at."""
     encoding = "utf-8-sig" if encoding == "utf-8" else encoding
     with _opened(path) as stream, io.TextIOWrapper(stream, encoding, "replace", "") as text:
         reader = csv.reader(text, delimiter=separator)
@@ -249,7 +250,7 @@ def _open_zip(path: Path, _: str) -> IO[bytes]:
     archive = zipfile.ZipFile(path)
     if len(archive.namelist()) != 1:
         raise DataError(
-            f"{path} holds {len(archive.namelist())} files, not one: unpack it and pass the .csv file"
+            f"{path} must hold one file, got {len(archive.namelist())}: unpack it and pass the .csv file"
         )
     return archive.open(archive.namelist()[0])
 
@@ -258,9 +259,9 @@ def _check_lengths(path: Path, names: int) -> None:
     for line, row in _rows(path, "utf-8"):
         if len(row) > names:
             raise DataError(
-                f"{path} cannot be read as a table: line {line} has {len(row)} values and the header "
-                f"{names} names; remove the extra values, such as a comma at the end of the line, or "
-                "put values that hold a comma in double quotes"
+                f"{path} cannot be read as a table: line {line} has {len(row)} values, but the header "
+                f"has {names} names; remove the extra values, such as a comma at the line's end, or "
+                "put values that contain a comma in double quotes"
             )
 
 
@@ -272,16 +273,18 @@ def _check_columns(table: pd.DataFrame, target: str, where: str) -> None:
         names = ", ".join(table.columns[:30]) + (", ..." if len(table.columns) > 30 else "")
         raise DataError(f"{where} has no column {target!r}: {hint}its columns are {names}")
     if len(table) == 0:
-        raise DataError(f"{where} has column names but no rows")
+        raise DataError(f"{where} has column names but no rows: add rows of values")
     if table.shape[1] < 2:
-        raise DataError(f"{where} has the target {target!r} and no other column to predict it from")
+        raise DataError(
+            f"{where} has no column besides the target {target!r}: add columns to predict it from"
+        )
 
 
 def _check_named(names: list[str], where: str) -> None:
     if "" in names:
         raise DataError(
-            f"column {names.index('') + 1} of {where} has no name: give it one, or drop it "
-            "if it holds row numbers, which pandas does not write with df.to_csv(..., index=False)"
+            f"column {names.index('') + 1} of {where} has no name: give it one, or drop it if it "
+            "holds row numbers (df.to_csv(..., index=False) does not write them)"
         )
 
 
@@ -295,9 +298,9 @@ def _check_unique(names: pd.Series, where: str) -> None:
 
 
 def refuse_codes(table: pd.DataFrame, where: str) -> None:
-    """Refuse columns of numbers with a few words such as ``?`` among them.
+    """Refuse numeric columns that contain a few words such as ``?``.
 
-    They would become one column per number, since the words make them text.
+    The words make such a column text, so it would become one column per number.
     """
     for name, column in table.items():
         if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
@@ -314,21 +317,24 @@ def _code_error(name: str, words: pd.Series, rows: int, where: str) -> DataError
     values = words.unique().tolist()
     shown = ", ".join(map(repr, values[:3])) + (", ..." if values[3:] else "")
     return DataError(
-        f"column {name!r} of {where} holds numbers, but {shown} in {len(words)} of {rows} rows: if that "
-        f"means that they are missing, read the file with pd.read_csv(..., na_values={values[:3]}), "
-        "drop or fill in these rows and pass the DataFrame; if the column holds categories, pass the "
+        f"column {name!r} of {where} holds numbers, but {shown} in {len(words)} of {rows} rows: if this "
+        f"marks missing values, read the file with pd.read_csv(..., na_values={values[:3]}), drop or "
+        "fill in these rows and pass the DataFrame; if the column holds categories, pass the "
         f"DataFrame with df[{name!r}].astype('category')"
     )
 
 
 def _numeric_target(column: pd.Series, where: str) -> pd.Series:
     if pd.api.types.is_datetime64_any_dtype(column):
-        raise DataError(f"the target {column.name!r} of {where} must hold numbers, it holds dates")
+        raise DataError(
+            f"the target {column.name!r} of {where} must hold numbers, got dates: convert them, "
+            "for example to days since a date"
+        )
     numbers = pd.to_numeric(column, errors="coerce")
     words = column[numbers.isna() & column.notna()]
     if len(words):
         raise DataError(
-            f"the target {column.name!r} of {where} must hold numbers, since this is regression; "
+            f"the target {column.name!r} of {where} must hold numbers, because this is regression; "
             f"{len(words)} of {len(column)} rows do not, for example {words.iloc[0]!r}"
         )
     values = numbers.to_numpy(float, na_value=np.nan)

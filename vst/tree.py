@@ -1,4 +1,4 @@
-"""The soft decision tree: one parameter vector in, a distribution over targets out.
+"""The soft decision tree, which maps a parameter vector to a distribution over targets.
 
 Nodes are numbered breadth-first from the root and leaves from left to right. Arrays put the leaf axis
 before the row axis: with a handful of leaves and many rows, sums over leaves then run along long
@@ -17,19 +17,19 @@ from jaxtyping import Array, Float
 Leaves = Literal["constant", "linear"]
 Noise = Literal["leaf", "shared"] | float
 
-#: Added to every softplus standard deviation (standardised units), so that a leaf that sits exactly on
-#: repeated targets keeps a finite density in float32.
+#: Added to every softplus standard deviation (standardised units), so that a leaf whose mean equals
+#: repeated targets has a finite density in float32.
 SCALE_FLOOR = 1e-6
 
 HALF_LOG_TWO_PI = 0.9189385332046727
 
-#: Coefficients of artanh(t) / t in powers of t^2, the highest first.
+#: Coefficients of artanh(t) / t in powers of t^2, highest power first.
 ARTANH = np.array([1 / k for k in (15, 13, 11, 9, 7, 5, 3, 1)], np.float32)
 
 
 @dataclass(frozen=True)
 class TreeShape:
-    """Everything about a soft tree that fixes array shapes, hence one compiled program per value.
+    """Everything about a soft tree that determines array shapes; each value compiles one program.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class TreeShape:
         ``"constant"``: mean and scale are numbers; ``"linear"``: they are affine in the input.
     noise
         ``"leaf"``: every leaf has its own scale and the target is a mixture over leaves (VST);
-        ``"shared"``: the tree returns its mean only and one scale, a parameter, serves all inputs
-        (the weak learner of a VSGBM); a number: the same with a known scale.
+        ``"shared"``: the tree returns only its mean, with one fitted scale for all inputs (the weak
+        learner of a VSGBM); a number: like ``"shared"``, with this known scale.
     """
 
     in_features: int
@@ -52,7 +52,7 @@ class TreeShape:
 
     def __post_init__(self) -> None:
         if self.depth < 0:
-            raise ValueError(f"depth must be 0 or more, got {self.depth}")
+            raise ValueError(f"depth must be an integer >= 0, got {self.depth}")
         if self.leaves not in ("constant", "linear"):
             raise ValueError(f'leaves must be "constant" or "linear", got {self.leaves!r}')
         if isinstance(self.noise, str):
@@ -60,7 +60,9 @@ class TreeShape:
         else:
             known = 0 < self.noise < float("inf")
         if not known:
-            raise ValueError(f'noise must be "leaf", "shared" or positive, got {self.noise!r}')
+            raise ValueError(
+                f'noise must be "leaf", "shared" or a positive number, got {self.noise!r}'
+            )
 
     @property
     def n_nodes(self) -> int:
@@ -74,7 +76,7 @@ class TreeShape:
 
     @property
     def n_leaf_outputs(self) -> int:
-        """Numbers the leaves emit for a row, a mean each and, with leaf noise, a scale each."""
+        """Numbers the leaves return for a row: one mean each and, with leaf noise, one scale each."""
         return self.n_leaves * (2 if self.noise == "leaf" else 1)
 
     @property
@@ -90,7 +92,7 @@ class TreeShape:
 
 
 class LeafOutputs(NamedTuple):
-    """What the leaves say about each row of a batch."""
+    """The leaves' outputs for each row of a batch."""
 
     log_probs: Float[Array, "leaves n"]  #: log Pr(leaf | x)
     means: Float[Array, "leaves n"]
@@ -125,7 +127,7 @@ class SoftTree(nnx.Module):
         self.beta = nnx.Variable(jnp.asarray(beta, theta.dtype))
 
     def to_vector(self) -> Float[Array, " p"]:
-        """The parameter vector this tree was made from, after whatever training changed in it."""
+        """The tree's current parameters, in the order of ``theta``."""
         return jnp.concatenate([self.affine[...].ravel(), self.constants[...]])
 
     @property
@@ -140,7 +142,7 @@ class SoftTree(nnx.Module):
         shape = self.shape
         z = self.affine[...] @ _with_bias(x).T
         if shape.leaves == "linear":
-            # The gradient of a split joins finished parts; that of slices adds up padded ones, slowly.
+            # The gradient of a split concatenates; that of slices adds padded arrays, which is slow.
             logits, outputs = jnp.split(z, [shape.n_nodes])
         else:
             constants = self.constants[...][: shape.n_leaf_outputs, None]
@@ -167,8 +169,8 @@ class SoftTree(nnx.Module):
 def leaf_log_probs(logits: Float[Array, "nodes n"], depth: int) -> Float[Array, "leaves n"]:
     """Log probability of reaching each leaf, from the logit of going right at each gate.
 
-    One softplus serves both directions, since ``log sigma(-z) = log sigma(z) - z``; the levels are
-    then added up from the root, so nothing is multiplied that could underflow.
+    One softplus serves both directions, since ``log sigma(-z) = log sigma(z) - z``. Log probabilities
+    are added from the root down, so nothing can underflow.
     """
     n = logits.shape[1]
     right = -softplus(-logits)
@@ -192,10 +194,10 @@ def _with_bias(x: Float[Array, "n d"]) -> Float[Array, "n d+1"]:
 
 @jax.custom_jvp
 def softplus(z: Array) -> Array:
-    """``log(1 + exp(z))``, with one exponential that value and gradient share.
+    """``log(1 + exp(z))``; value and gradient share one exponential.
 
-    This and :func:`log_sum_exp` replace the general versions in ``jax.nn``, whose provisions for
-    infinite arguments (there are none here) made up a third of a training step.
+    This and :func:`log_sum_exp` replace the general versions in ``jax.nn``. Their handling of infinite
+    arguments, which do not occur here, took a third of a training step.
     """
     return jnp.maximum(z, 0) + _log1p(jnp.exp(-jnp.abs(z)))
 
@@ -211,8 +213,8 @@ def _softplus_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array,
 def _log1p(u: Array) -> Array:
     """``log(1 + u)`` for ``u`` from 0 to 1, exact to two units in the last place.
 
-    It is ``2 artanh(t)`` with ``t = u / (2 + u)``, at most a third: in single precision eight terms
-    of the series do, at half the cost of a logarithm.
+    It is ``2 artanh(t)`` with ``t = u / (2 + u)``, at most a third: eight terms of the series are
+    enough in single precision, at half the cost of a logarithm.
     """
     if u.dtype != jnp.float32:
         return jnp.log1p(u)

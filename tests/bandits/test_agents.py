@@ -273,8 +273,8 @@ def test_the_tree_takes_its_steps_on_the_initial_pulls(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"initial_pulls": 0}, "initial_pulls must be at least 1"),
-        ({"update_every": 0}, "update_every must be at least 1"),
+        ({"initial_pulls": 0}, "initial_pulls must be an integer >= 1"),
+        ({"update_every": 0}, "update_every must be an integer >= 1"),
         ({"steps_per_update": 251}, "steps_per_update must lie between 1 and 250"),
     ],
 )

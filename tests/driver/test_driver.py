@@ -129,14 +129,14 @@ def test_a_chapter_with_parameters_leaves_the_others_as_they_were(root, html):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-p", "dept", "5"], "no parameter is called dept"),
+        (["-p", "dept", "5"], "there is no parameter dept"),
         (["--chapter", "first", "-p", "seed", "5"], "scale: float = 1.0  # of the prior"),
-        (["-p", "depth", "deep"], "depth takes a value of type int, got deep"),
-        (["-p", "depth", "2.5"], "depth takes a value of type int"),
-        (["--chapter", "third"], "there are: first, second"),
-        (["--profile", "fast"], "there are: smoke, quick, paper"),
+        (["-p", "depth", "deep"], "depth must be of type int, got deep"),
+        (["-p", "depth", "2.5"], "depth must be of type int"),
+        (["--chapter", "third"], "choose from first, second"),
+        (["--profile", "fast"], "choose from smoke, quick, paper"),
         (["-p", "profile", "quick"], "--profile quick"),
-        (["--jobs", "0"], "at least one chapter at a time"),
+        (["--jobs", "0"], "--jobs must be an integer >= 1"),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_is_executed(root, capsys, options, message):
@@ -230,7 +230,7 @@ def built(root):
 @pytest.mark.parametrize("port", [-1, 65536, 99999])
 def test_a_port_that_does_not_exist_is_refused(built, port, capsys):
     assert main(["book", "serve", "--root", str(built), "--port", str(port)]) == 1
-    assert f"a port is a number from 0 to 65535, got {port}" in capsys.readouterr().err
+    assert f"--port must be a number from 0 to 65535, got {port}" in capsys.readouterr().err
 
 
 def test_a_port_in_use_is_refused(built, capsys):

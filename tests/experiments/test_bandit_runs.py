@@ -141,9 +141,9 @@ def test_the_papers_profile_only_reads_what_is_published(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--agents", "vst-cubic"], "no agent is called vst-cubic; there are: random, vst"),
-        (["--bandits", "poker"], "no bandit is called poker; there are: financial, exploration"),
-        (["--profile", "huge"], "no profile is called huge; there are: smoke, quick, paper"),
+        (["--agents", "vst-cubic"], "there is no agent vst-cubic: choose from random, vst"),
+        (["--bandits", "poker"], "there is no bandit poker: choose from financial, exploration"),
+        (["--profile", "huge"], "there is no profile huge: choose from smoke, quick, paper"),
     ],
 )
 def test_wrong_names_are_refused(arguments, message, capsys):

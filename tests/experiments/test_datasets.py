@@ -39,7 +39,7 @@ def test_a_users_file_is_a_data_set(homes):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("bostn", "there are: boston.*homes.csv:price"), ("absent.csv:y", "there is no file")],
+    [("bostn", "choose from boston.*homes.csv:price"), ("absent.csv:y", "there is no file")],
 )
 def test_a_wrong_name_is_refused(name, message):
     with pytest.raises(UserError, match=message):
@@ -154,5 +154,5 @@ def test_a_users_file_is_in_no_published_results(homes):
 
 @pytest.mark.parametrize("arguments", [{"models": ["vts"]}, {"profile": "papr"}])
 def test_a_wrong_model_or_profile_is_refused(arguments):
-    with pytest.raises(UserError, match="there are: "):
+    with pytest.raises(UserError, match="choose from "):
         obtain(REGRESSION, **arguments)

@@ -195,7 +195,7 @@ def test_the_step_is_fitted_with_other_temperatures_but_its_own():
 
 
 def test_wrong_names_and_numbers_are_refused():
-    with pytest.raises(UserError, match="no picture is called sine; there are: tails, gap, step"):
+    with pytest.raises(UserError, match="there is no picture sine: choose from tails, gap, step"):
         pictures.jobs(PROFILES["smoke"], pictures=["sine"])
-    with pytest.raises(UserError, match="at least two functions"):
+    with pytest.raises(UserError, match="an integer >= 2"):
         pictures.jobs(PROFILES["smoke"], functions=1)

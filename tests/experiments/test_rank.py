@@ -58,7 +58,7 @@ def test_rows_carry_rank_elbo_and_memory(tiny, tmp_path):
 
 
 def test_wrong_leaves_and_ranks_are_refused():
-    with pytest.raises(UserError, match="there are: constant, linear"):
+    with pytest.raises(UserError, match="choose from constant, linear"):
         rank.jobs(PROFILES["smoke"], datasets=["yacht"], leaves=["quadratic"])
     with pytest.raises(UserError, match="negative"):
         rank.jobs(PROFILES["smoke"], datasets=["yacht"], leaves=["linear"], ranks=[-1])

@@ -133,9 +133,9 @@ def test_summary_is_mean_and_deviation_over_folds():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--models", "vst-cubic"], "no model is called vst-cubic; there are: deep-ensemble"),
-        (["--datasets", "bosten"], "no regression data set is called bosten; there are: boston"),
-        (["--profile", "huge"], "no profile is called huge; there are: smoke, quick, paper"),
+        (["--models", "vst-cubic"], "there is no model vst-cubic: choose from deep-ensemble"),
+        (["--datasets", "bosten"], "there is no regression data set bosten: choose from boston"),
+        (["--profile", "huge"], "there is no profile huge: choose from smoke, quick, paper"),
     ],
 )
 def test_wrong_names_are_refused_before_anything_is_computed(arguments, message, capsys):

@@ -146,7 +146,7 @@ def test_published_results_can_be_computed_again_and_compared(elsewhere, capsys)
     rows.assign(regret=rows["regret"] + 1000).to_csv(path, index=False)
     assert main(verify) == 1
     assert main(["results", "verify", "--experiment", "poker"]) == 1
-    assert "there are: regression, rank" in capsys.readouterr().err
+    assert "choose from regression, rank" in capsys.readouterr().err
 
 
 def test_a_published_row_without_others_of_its_kind_is_compared_too(elsewhere, capsys):
@@ -157,7 +157,7 @@ def test_a_published_row_without_others_of_its_kind_is_compared_too(elsewhere, c
 
 def test_where_nothing_is_published_there_is_nothing_to_verify(elsewhere, capsys):
     assert main(["results", "verify"]) == 1
-    assert "nothing" in capsys.readouterr().err
+    assert "no published results" in capsys.readouterr().err
 
 
 def test_stale_rows_of_a_chosen_directory_are_computed_again(tmp_path, monkeypatch, capsys):
@@ -184,7 +184,7 @@ def test_only_the_full_protocol_is_published(profile, elsewhere, monkeypatch, ca
     monkeypatch.setattr(runner, "run", None)  # calling it would raise
     for name in ("regression", "rank", "beyond", "pictures", "bandits"):
         assert main(["run", name, "--profile", profile, "--publish"]) == 1
-        assert "--publish goes with --profile paper" in capsys.readouterr().err
+        assert "--publish needs --profile paper" in capsys.readouterr().err
     assert not elsewhere.exists()
 
 
@@ -193,7 +193,7 @@ def test_results_of_a_users_file_are_not_published(elsewhere, monkeypatch, capsy
     pd.DataFrame({"x": range(80), "y": range(80)}).to_csv("own.csv", index=False)
     arguments = ["--profile", "paper", "--publish", "--table", "own.csv", "--target", "y"]
     assert main(["run", "regression", *arguments]) == 1
-    assert "a file of your own are not published: own.csv:y" in capsys.readouterr().err
+    assert "your own files cannot be published: own.csv:y" in capsys.readouterr().err
     assert not elsewhere.exists()
 
 

@@ -187,7 +187,7 @@ def test_trials_on_a_users_file_or_of_an_installed_package_are_not_published(
     monkeypatch.setattr(runner, "run", None)  # calling it would raise
     pd.DataFrame({"x": range(80), "y": range(80)}).to_csv("own.csv", index=False)
     assert main(["tune", "--publish", "--table", "own.csv", "--target", "y"]) == 1
-    assert "a file of your own are not published: own.csv:y" in capsys.readouterr().err
+    assert "your own files cannot be published: own.csv:y" in capsys.readouterr().err
     monkeypatch.setattr(experiment, "in_checkout", lambda: False)
     assert main(["tune", "--publish", "--datasets", "yacht"]) == 1
     assert "needs a checkout" in capsys.readouterr().err

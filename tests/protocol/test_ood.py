@@ -91,7 +91,7 @@ def test_without_song_nothing_takes_its_place_unasked(yacht):
         ood_set(yacht)
     message = str(error.value)
     assert "vst data fetch song" in message
-    assert "would do, if named as partner: boston, naval" in message
+    assert "can be named as partner: boston, naval" in message
 
 
 def test_a_table_of_ones_own_has_ood_rows_too():

@@ -104,7 +104,7 @@ def test_the_picture_of_choices_has_a_row_per_agent_and_a_column_per_quarter():
 
 def test_the_picture_of_exploration_says_so_where_its_bandit_did_not_run():
     (text,) = report.explored(made_up({("vst", "mushroom"): 10})).texts
-    assert "not among these" in text.get_text()
+    assert "not selected" in text.get_text()
 
 
 def test_the_settings_are_those_of_the_runs():

@@ -113,7 +113,7 @@ def test_the_ceiling_is_the_density_of_the_best_normal_for_the_error():
     [row] = regression.ceiling_table(results, ["vsgbm-linear"]).frame.to_dict("records")
     errors = np.array([1.0, -1.0])
     best = np.mean(-0.5 * np.log(2 * np.pi * np.mean(errors**2)) - 0.5)
-    assert row["one Normal of its error"] == number(best)
+    assert row["best constant-width Normal"] == number(best)
     assert row["paper"] == "\N{MINUS SIGN}1.167 ± 0.004"
 
 

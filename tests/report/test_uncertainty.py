@@ -145,7 +145,7 @@ def test_the_gap_has_headings_of_its_own():
 def test_a_flat_line_is_the_yardstick(monkeypatch):
     note = uncertainty.flat_note(fits("wavelet")).text
     assert "0.229" in note
-    assert "VST and VSGBM are above" in note
+    assert "VST and VSGBM are also above" in note
     high = PROBLEMS["wavelet"].make()
     monkeypatch.setattr(uncertainty, "curve_of", lambda *_: high._replace(truth=10 * high.truth))
     assert "above" not in uncertainty.flat_note(fits("wavelet")).text

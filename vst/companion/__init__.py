@@ -1,6 +1,6 @@
-"""Everything that rebuilds the paper, on top of the library.
+"""The reproduction of the paper, on top of the library.
 
-Layers, each of which imports only those before it: ``protocol`` (splits, prepared data), ``peers``,
-``models`` (the registry), ``bandits``, ``experiments``, ``paper`` (its numbers, claims and verdicts),
-``report`` (tables and figures) and ``driver`` (from notebooks to pages).
+Each layer imports only earlier ones: ``protocol`` (splits, prepared data), ``peers``, ``models`` (the
+registry), ``bandits``, ``experiments``, ``paper`` (its numbers, claims and verdicts), ``report``
+(tables and figures) and ``driver`` (builds pages from notebooks).
 """

@@ -1,7 +1,7 @@
-"""The registry of models: one row has everything the companion knows of one.
+"""The registry of models: one row holds everything the companion knows about a model.
 
-A new model is a file in ``peers`` and a row here. Nothing else in the companion names a model to decide
-what to do with it.
+To add a model, add a file in ``peers`` and a row here. Nothing else in the companion decides by a
+model's name.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,22 +23,22 @@ from vst.companion.peers import (
 from vst.errors import UserError
 from vst.soft_trees import SoftTrees
 
-#: Okabe and Ito's palette, which stays distinct for all common kinds of colour vision.
+#: Okabe and Ito's palette, whose colours are distinct for all common kinds of colour vision.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, GREY, BROWN, WINE = "#CC79A7", "#56B4E9", "#6E6E6E", "#8C6D1F", "#882255"
 
-#: The parts of the paper's tables. A model is compared with its own group and the deep ensemble.
+#: The parts of the paper's tables. Each model is compared with its own group and the deep ensemble.
 Group = Literal["deep ensemble", "one tree", "many trees"]
 GROUPS: tuple[Group, ...] = ("deep ensemble", "one tree", "many trees")
 
-#: The group that the paper sets against both others: it stands above them and in both comparisons.
+#: The group that the paper compares with both others; tables show it above them.
 SHARED_GROUP: Group = "deep ensemble"
 
 Setting = SoftTrees | Peer
 
 
 class Family(NamedTuple):
-    """A method without its variant, by which bandits, figures and tuning ranges are printed."""
+    """A method without its variant; bandits, figures and tuning ranges use its name."""
 
     label: str
     colour: str  #: in every figure
@@ -59,51 +59,51 @@ FAMILIES: dict[str, Family] = {
 
 
 class Size(NamedTuple):
-    """Rows and features of a table, as models see it."""
+    """Rows and encoded features of a table."""
 
     n: int
     d: int
 
 
 class Longer(NamedTuple):
-    """Training with more work, tried with the best settings after the last trial."""
+    """More steps or members, tried with the best settings after the last trial."""
 
-    steps: int  #: times those of before
-    members: int  #: times those of before
-    gain: float  #: what it has to gain on the validation rows, in nats per row
+    steps: int  #: factor on the steps
+    members: int  #: factor on the members
+    gain: float  #: required gain on the validation rows, in nats per row
 
 
-#: Tables with fewer rows are small: models vary more from fold to fold there, and take less time.
+#: Tables with fewer rows are small: models vary more between folds and train faster.
 SMALL = 2_000
 
-#: Tables with at least so many rows are large.
+#: Tables with at least this many rows are large.
 LARGE = 10_000
 
-#: Tables with at least so many rows for each feature are long.
+#: Tables with at least this many rows per feature are long.
 LONG = 500
 
 
 def no_change(setting: Any, size: Size) -> dict[str, Any]:
-    """A model that is the same for tables of all sizes."""
+    """A model that does not depend on the table's size."""
     return {}
 
 
 def few_members(setting: Any) -> Any:
-    """The form of a model in a trial: with at most three members.
+    """The form of a model in a trial: at most three members.
 
-    More than one, since a mixture averages over what its members overfit, and so wants, for example, a
-    lower KL weight than each of them alone.
+    One would not do: a mixture averages out the overfitting of its members, so it prefers, for example,
+    a lower KL weight than a single member.
     """
     return replace(setting, members=min(setting.members, 3))
 
 
 def half_steps(setting: SoftTrees) -> SoftTrees:
-    """The form of a soft tree in a trial: enough to tell good settings from bad ones."""
+    """The form of a soft tree in a trial: just large enough to tell good settings from bad."""
     return replace(few_members(setting), steps=setting.steps // 2)
 
 
 def unchanged(setting: Any) -> Any:
-    """The form in a trial of a model that is as quick as a trial."""
+    """A model that is quick enough to be tried unchanged."""
     return setting
 
 
@@ -118,36 +118,36 @@ class Model:
     label
         The name in tables and figures; the paper's where it has one.
     group
-        The part of the table that the row stands in.
+        The part of the table that the row belongs to.
     family
         The method without its variant, a name in `FAMILIES`, which also gives the colour.
     settings
-        Hyperparameters before tuning. Those of the peers were chosen with the test scores of boston,
-        yacht, concrete and energy in view, so that scores of untuned peers on these sets are
-        optimistic: only tuned ones are results.
+        Hyperparameters before tuning. Those of the peers were chosen knowing the test scores on
+        boston, yacht, concrete and energy, so scores of untuned peers on these sets are optimistic:
+        only tuned scores are results.
     ranges
-        The paper's tuning ranges, by the names of the settings; none for a peer of today.
+        The paper's tuning ranges, by setting; empty for a peer that the paper does not have.
     own_ranges
-        Where a tuner looks for what the paper does not name, or in place of the paper's ranges.
+        Ranges for settings that the paper does not name, or that replace the paper's.
     origin
         ``"paper"``: printed there; ``"beyond"``: the paper's models with options of this package;
         ``"today"``: a peer that the paper does not have.
     has_density
         Whether it predicts a distribution; if not, only its RMSE can be scored.
     trials
-        Settings to try on each data set: more for more settings, fewer where one takes long.
+        Number of tuning trials per data set: more for more settings, fewer if a trial takes long.
     by_size
-        Settings that depend on the size of the table, given the others.
+        Adds the settings that depend on the size of the table.
     in_trials
         The form that a trial fits.
     longer
-        Training with more work that is tried last.
+        More steps or members, tried after the last trial.
     longer_on
-        The tables on which that is tried, by their number of rows.
+        The numbers of rows for which they are tried.
     mark
-        In pictures that show several models of one colour.
+        Marker in figures that show several models of one colour.
     library
-        The package that it is fitted by, if not this one.
+        The package that fits it, if not this one.
     """
 
     id: str
@@ -174,7 +174,7 @@ class Model:
 
     @property
     def is_soft(self) -> bool:
-        """Whether it is a VST or a VSGBM, many of which are fitted in one program."""
+        """Whether it is a VST or a VSGBM; one program fits many of these."""
         return isinstance(self.settings, SoftTrees)
 
     @property
@@ -183,15 +183,15 @@ class Model:
         return FAMILIES[self.family].colour
 
     def all_ranges(self) -> Ranges:
-        """Where a tuner looks: the paper's ranges, and our own for the rest."""
+        """All tuning ranges: the paper's, and our own for the rest."""
         return {**self.ranges, **self.own_ranges}
 
     def setting(self, parameters: Mapping[str, Any]) -> Any:
-        """The model with these parameters, and the settings before tuning of the others."""
+        """The model with these parameters; all others keep their values before tuning."""
         return replace(self.settings, **parameters)  # type: ignore[type-var]
 
     def setting_for(self, size: Size, tuned: Mapping[str, Any]) -> Any:
-        """The model for a table of this size, with what was tuned on it."""
+        """The model for a table of this size, with its tuned settings."""
         setting = self.setting(tuned)
         return replace(setting, **{**self.by_size(setting, size), **tuned})
 
@@ -199,25 +199,28 @@ class Model:
 def steps_for(size: Size) -> int:
     """Gradient steps of a soft tree: 20,000, and three times as many on long tables.
 
-    The paper does not say how many it took. Long training pays on many rows, where the posterior is
-    narrow and the paper's learning rates, 0.001 at most, take long to get there; with many features
+    The paper does not say how many it used. Long training pays off with many rows: the posterior is
+    narrow, and the paper's learning rates, 0.001 at most, take long to reach it. With many features
     each step is slow.
     """
     return 60_000 if size.n >= LONG * size.d else 20_000
 
 
 def all_steps(setting: SoftTrees, size: Size) -> dict[str, Any]:
-    """A VST trains for all of its table's steps."""
+    """A VST trains for all steps of its table size."""
     return {"steps": steps_for(size)}
 
 
 def steps_of_a_tree(setting: SoftTrees, size: Size) -> dict[str, Any]:
-    """The trees of an ensemble share the work: a fifth for each."""
+    """The trees of an ensemble share the steps: a fifth each."""
     return {"steps": steps_for(size) // 5}
 
 
 def quick_steps(setting: SoftTrees, size: Size) -> dict[str, Any]:
-    """A sixth at depth 4 for each of four members, and twice that in half the time per step at 3."""
+    """Each of four members gets a sixth of the steps at depth 4, and twice that at depth 3.
+
+    A step at depth 3 takes half the time.
+    """
     return {"steps": int(2.0 ** (4 - setting.depth) / 6 * steps_for(size))}
 
 
@@ -240,10 +243,10 @@ VSGBM_RANGES: Ranges = {
     "prior_sigma_beta": Interval(0.1, 5.0, log=True),
 }
 
-#: Beyond the paper: the KL weight is tuned too, and whether to whiten.
+#: Beyond the paper, the tuner also chooses the KL weight and whether to whiten.
 PLUS_RANGES: Ranges = {"kl_weight": Interval(0.01, 1.0, log=True), "whiten": Whole(0, 1)}
 
-#: With the paper's learning rates the tuner of a VST+ ended at their upper edge on most data sets.
+#: With the paper's learning rates, the tuner of VST+ chose the upper bound on most data sets.
 FASTER_RANGES: Ranges = {"learning_rate": Interval(1e-4, 5e-3, log=True), **PLUS_RANGES}
 
 #: A VST+ in about the time of a VST: few members, trees of moderate depth, and few but large steps.
@@ -255,13 +258,13 @@ QUICK_RANGES: Ranges = {
 
 SMALL_TABLES, OTHER_TABLES, ALL_TABLES = range(SMALL), range(SMALL, 2**63), range(2**63)
 
-#: The paper's models are tried with four times the steps where that does not cost them their speed:
-#: on tables that are not small.
+#: The paper's models are tried with four times the steps on tables that are not small. On small tables
+#: they would lose their speed.
 PAPER_LONGER: dict[str, Any] = {"longer": (Longer(4, 1, 0.05),), "longer_on": OTHER_TABLES}
 SOFT: dict[str, Any] = {"in_trials": half_steps}
 DOUBLED = (Longer(2, 1, 0.03), Longer(1, 2, 0.03), Longer(2, 2, 0.06))
 
-#: Every row, group by group in the paper's order; rows that it does not have end each group.
+#: Every row, by group in the paper's order; rows that the paper does not have end each group.
 MODELS: tuple[Model, ...] = (
     Model(
         "deep-ensemble", "Deep ensemble", "deep ensemble", "deep-ensemble",
@@ -342,7 +345,7 @@ MODELS: tuple[Model, ...] = (
 
 MODEL_BY_ID: dict[str, Model] = {model.id: model for model in MODELS}
 
-#: Packages that models are fitted by.
+#: Packages that fit models.
 LIBRARIES: tuple[str, ...] = tuple(dict.fromkeys(m.library for m in MODELS if m.library))
 
 #: All names, in the order of the tables.
@@ -350,7 +353,7 @@ NAMES: tuple[str, ...] = tuple(MODEL_BY_ID)
 
 
 def label(identifier: str) -> str:
-    """Name of a model, or of a family, as tables and figures show it.
+    """Name of a model or family in tables and figures.
 
     >>> label("vsgbm-const"), label("vst")
     ('VSGBM (const.)', 'VST')
@@ -369,7 +372,7 @@ def parameters(setting: Setting) -> dict[str, Any]:
 
 
 def check_names(kind: str, given: list[str], valid: tuple[str, ...]) -> None:
-    """Refuse names that do not exist, listing those that do."""
+    """Refuse unknown names, and list the valid ones."""
     unknown = [name for name in given if name not in valid]
     if unknown:
-        raise UserError(f"no {kind} is called {', '.join(unknown)}; there are: {', '.join(valid)}")
+        raise UserError(f"there is no {kind} {', '.join(unknown)}: choose from {', '.join(valid)}")

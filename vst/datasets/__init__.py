@@ -1,4 +1,4 @@
-"""The data sets of the paper: what there is, where it comes from, and how it is read."""
+"""The data sets of the paper: the catalogue, their sources and their readers."""
 
 from vst.datasets.catalogue import CATALOGUE, DatasetInfo, describe
 from vst.datasets.dataset import Dataset

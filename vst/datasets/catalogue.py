@@ -1,6 +1,6 @@
-"""Every data set: what the catalogue says about it, read from ``catalogue.toml``.
+"""The facts of every data set, read from ``catalogue.toml``.
 
-A new data set is a file in ``data/`` and an entry there.
+To add a data set, put a file in ``data/`` and an entry in ``catalogue.toml``.
 """
 
 import difflib
@@ -13,26 +13,26 @@ from vst.errors import DataError
 
 Task = Literal["regression", "bandit", "ood"]
 
-#: How a file is laid out; `vst.datasets.reading` has one reader for each.
+#: File layouts; `vst.datasets.reading` has one reader for each.
 Layout = Literal["csv", "categories", "ct", "song zip", "ct zip", "ratings", "stock text"]
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One form in which a data set comes: a file name, how to read it, and how to know it is right.
+    """One file form of a data set: its name, how to read it and how to check it.
 
     Attributes
     ----------
     name
-        File name, in the repository's ``data/`` or in a data directory of the user's.
+        File name, in the repository's ``data/`` or in a data directory of the user.
     sha256
-        Checksum of the file, or None where the publisher gives none and none is known.
+        Checksum of the file, or None if it is unknown.
     layout
         How the file is read.
     url
-        Where the file is downloaded from, or None if it is not.
+        Where to download the file, or None if it cannot be downloaded.
     caveat
-        What to say beside every number that comes from this file; empty if nothing.
+        Shown beside every number that comes from this file; may be empty.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Package:
 
 @dataclass(frozen=True)
 class InPaper:
-    """What the paper says of a data set: its name, and the numbers printed for it."""
+    """What the paper prints about a data set."""
 
     name: str
     rows: int | None = None
@@ -79,31 +79,30 @@ class DatasetInfo:
     rows, features
         Shape of the table without its targets.
     target
-        Column to predict; None where the bandit makes its own rewards.
+        Column to predict; None if the bandit generates its own rewards.
     target_label
-        What the target is, with its unit, for the axis of a figure.
+        The target with its unit, for the axis of a figure.
     arms
-        Number of last columns that are the rewards of a bandit's arms.
+        Number of trailing columns that hold the rewards of a bandit's arms.
     limits
-        Bounds that no value of the target passes (no value of the table, for a bandit's); None
-        where there are none.
+        Bounds of the target (of the whole table, for a bandit), or None.
     source, url, licence, citation
-        Where the data come from, and on what terms.
+        Where the data come from, and their terms of use.
     files
-        The forms the data set comes in, best first.
+        The file forms of the data set, best first.
     paper
-        What the paper says of it, if it does.
+        What the paper prints about it, if anything.
     bundled
         Whether the file comes with the package.
     package
-        The package that a bundled file was taken from, if it was.
+        The package that a bundled file was taken from, if any.
     changes
-        What was changed on the way from the source to the file.
+        How the file differs from the source.
     note
         What a user should know before relying on the data.
     part_of
-        Name of the data set this is a part of. A part has a name of its own and never stands in
-        for the whole.
+        Name of the data set this is a part of. A part has its own name and never replaces the
+        whole.
     label
         Name in tables and figures.
     """
@@ -136,12 +135,12 @@ class DatasetInfo:
 
     @property
     def download(self) -> DataFile | None:
-        """The form that can be downloaded, if there is one."""
+        """The file that can be downloaded, if there is one."""
         return next((file for file in self.files if file.url), None)
 
 
 def _info(entry: dict[str, Any]) -> DatasetInfo:
-    """The facts of one entry of the file."""
+    """The facts of one entry of ``catalogue.toml``."""
     nested = {
         "files": tuple(DataFile(**file) for file in entry["files"]),
         "limits": tuple(entry["limits"]) if "limits" in entry else None,
@@ -153,16 +152,16 @@ def _info(entry: dict[str, Any]) -> DatasetInfo:
 
 _ENTRIES = tomllib.loads(files("vst.datasets").joinpath("catalogue.toml").read_text("utf-8"))
 
-#: Everything `load_dataset` knows, by name, in the file's order.
+#: All data sets of `load_dataset`, by name, in the file's order.
 CATALOGUE: dict[str, DatasetInfo] = {info.name: info for info in map(_info, _ENTRIES["dataset"])}
 
-#: Data sets, and parts of them under names of their own.
+#: Complete data sets, and parts of them, which have their own names.
 WHOLE_SETS = tuple(info for info in CATALOGUE.values() if info.part_of is None)
 PARTS = tuple(info for info in CATALOGUE.values() if info.part_of is not None)
 
 
 def describe(name: str) -> DatasetInfo:
-    """Facts of a data set by its name.
+    """The facts of a data set, by name.
 
     >>> describe("yacht").rows
     308
@@ -173,5 +172,5 @@ def describe(name: str) -> DatasetInfo:
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise DataError(
         f"there is no data set {name!r}: {hint}the names are {', '.join(CATALOGUE)}; "
-        "a table of your own is read with load_table"
+        "use load_table to read your own table"
     )

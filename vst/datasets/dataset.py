@@ -1,4 +1,4 @@
-"""A table with its target and where it came from: what every experiment takes."""
+"""A table with its target and provenance, the input of every experiment."""
 
 from dataclasses import dataclass
 
@@ -7,26 +7,26 @@ import pandas as pd
 from vst.errors import DataError
 
 
-@dataclass(frozen=True, eq=False)  # DataFrames do not compare to one truth value
+@dataclass(frozen=True, eq=False)  # comparing DataFrames gives no single truth value
 class Dataset:
-    """A table, which of its columns are targets, and its provenance.
+    """A table, its target columns and its provenance.
 
     Attributes
     ----------
     name
         Name in the catalogue, or of the user's table.
     table
-        All rows and columns, as they were read.
+        All rows and columns, as read.
     targets
-        Columns to predict: one for regression; the rewards of the arms for a bandit, or none.
+        Columns to predict: one for regression; for a bandit the rewards of its arms, or none.
     source, licence
-        Where the data come from, and on what terms.
+        Where the data come from, and their terms of use.
     sha256
-        Checksum of the file that was read (of the values, for a DataFrame).
+        Checksum of the file (of the values, for a DataFrame).
     label
         Name in tables and figures.
     caveat
-        What to say beside every number that comes from this file; empty if nothing.
+        Shown beside every number that comes from this file; may be empty.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Dataset:
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name for the features)
-        """The features: every column that is no target."""
+        """The features: all columns but the targets."""
         return self.table.drop(columns=list(self.targets))
 
     @property
@@ -55,7 +55,7 @@ class Dataset:
 
     @property
     def Y(self) -> pd.DataFrame:  # noqa: N802
-        """All targets as a table: the rewards of a bandit's arms, or the one target's column."""
+        """All targets as a table: the rewards of a bandit's arms, or the one target."""
         return self.table[list(self.targets)]
 
     @property
@@ -65,7 +65,7 @@ class Dataset:
 
     @property
     def d(self) -> int:
-        """Number of features, before categories become columns of their own."""
+        """Number of features before one-hot encoding."""
         return self.table.shape[1] - len(self.targets)
 
     def __repr__(self) -> str:

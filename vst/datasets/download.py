@@ -1,4 +1,4 @@
-"""Download a file so that a broken download never looks like a good one."""
+"""Downloads a file; a broken download never looks like a good one."""
 
 import logging
 import os
@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from vst.errors import DataError, MissingDataError
 
-#: Seconds to wait for a connection, and then for each piece of the file. Without a network, most
-#: machines know at once that there is none.
+#: Seconds to wait for a connection, and then for each piece of the file. Most machines without a
+#: network fail at once.
 TIMEOUT = (3.0, 30.0)
 CHUNK = 1 << 16
 
@@ -22,16 +22,16 @@ CHUNK = 1 << 16
 def download(
     url: str, target: Path, *, sha256: str | None, check: Callable[[Path], object]
 ) -> Path:
-    """Download a file, and put it in place only when it is complete and right.
+    """Download a file, and move it to ``target`` only when it is complete and correct.
 
-    What arrives is kept in ``<name>.part``, so that the next attempt continues an interrupted one.
-    The complete file is compared with its checksum and passed to ``check`` in a directory of its
-    own, and moved to ``target`` in one step after that.
+    ``<name>.part`` collects what arrives, so that the next attempt continues an interrupted one. The
+    complete file is checked in a separate directory, against its checksum and by ``check``, and then
+    moved to ``target`` in one step.
 
     Parameters
     ----------
     check
-        Called with the complete file's path; raises if it is not what was wanted.
+        Called with the complete file's path; raises if the file is wrong.
     """
     incoming = target.parent / "incoming"
     incoming.mkdir(parents=True, exist_ok=True)
@@ -56,9 +56,9 @@ def download(
         raise MissingDataError(f"{error}") from error
     except DataError:
         raise
-    except ValueError as error:  # pooch's word for a wrong checksum
+    except ValueError as error:  # pooch raises it for a wrong checksum
         raise DataError(
-            f"what {url} sent is not the expected file and was not kept: {error}"
+            f"{url} sent a file that is not the expected file and was not kept: {error}"
         ) from error
     finally:
         logger.setLevel(level)
@@ -72,21 +72,21 @@ class ResumingDownloader:
     Parameters
     ----------
     part
-        File that collects what has arrived.
+        File that collects the bytes received so far.
     """
 
     def __init__(self, part: Path) -> None:
         self.part = part
 
     def __call__(self, url: str, output_file: str | IO[bytes], _: Any) -> None:
-        """Download ``url`` to ``output_file``, by way of the part file."""
+        """Download ``url`` to ``output_file`` through the part file."""
         have = self.part.stat().st_size if self.part.exists() else 0
-        # Without an encoding, the lengths below count bytes of the file itself.
+        # Without compression, the lengths below count bytes of the file itself.
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
             if have and not _continues(response, have):
                 if response.status_code == requests.codes.requested_range_not_satisfiable:
-                    # What we have is no beginning of this file.
+                    # The part file is not the beginning of this file.
                     self.part.unlink()
                     return self(url, output_file, _)
                 have = 0  # the server sends the whole file
@@ -113,7 +113,7 @@ class ResumingDownloader:
             except requests.exceptions.ChunkedEncodingError:
                 if total is None:
                     raise
-                # The connection broke: the caller compares the lengths and says so.
+                # The connection broke: the caller compares the lengths and reports it.
 
 
 def _continues(response: requests.Response, have: int) -> bool:

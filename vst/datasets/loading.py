@@ -1,4 +1,4 @@
-"""One call to get a data set by its name."""
+"""Loads a data set by its name."""
 
 from vst.datasets.catalogue import DatasetInfo, describe
 from vst.datasets.dataset import Dataset
@@ -10,10 +10,10 @@ from vst.errors import MissingDataError
 def load_dataset(name: str) -> Dataset:
     """Load a data set by its name in the catalogue.
 
-    Bundled data sets come with the package. Others are looked for in the directory that the
-    environment variable ``VST_DATA`` names, then in the user's cache, and are downloaded into the
-    cache if they are in neither. Every file is checked against its checksum, where one is known,
-    and against the catalogue's shape; a file that fails is an error, never passed over.
+    Bundled data sets come with the package. Others are looked up in the directory named by the
+    environment variable ``VST_DATA``, then in the user's cache, and otherwise downloaded into the
+    cache. Every file is checked against its checksum, if known, and against the catalogue's shape; a
+    file that fails raises an error.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def load_dataset(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        ``ds.X`` the features as a DataFrame, ``ds.y`` the target as a Series, and ``ds.name``,
-        ``ds.n``, ``ds.d``, ``ds.source``, ``ds.licence``, ``ds.sha256``.
+        ``ds.X`` holds the features as a DataFrame and ``ds.y`` the target as a Series; also
+        ``ds.name``, ``ds.n``, ``ds.d``, ``ds.source``, ``ds.licence``, ``ds.sha256``.
 
     Examples
     --------
@@ -57,7 +57,9 @@ def load_found(info: DatasetInfo, found: Found) -> Dataset:
 
 def fetch(info: DatasetInfo) -> Found:
     """Download a data set into the user's cache."""
-    from vst.datasets.download import download  # here: most programs need no network library
+    from vst.datasets.download import (
+        download,
+    )  # imported here: most programs do not need the network
 
     file = info.download
     if info.bundled or file is None or file.url is None:
@@ -77,8 +79,8 @@ def fetch(info: DatasetInfo) -> Found:
 def _ways(info: DatasetInfo) -> str:
     if info.bundled:
         return (
-            f"{info.files[0].name}, which should come with the package, is not there: reinstall "
-            f"the package, or restore data/{info.files[0].name} of the repository"
+            f"{info.files[0].name}, which comes with the package, is missing: reinstall the package, "
+            f"or restore data/{info.files[0].name} in the repository"
         )
     names = " or ".join(file.name for file in info.files)
     ways = (
@@ -86,11 +88,9 @@ def _ways(info: DatasetInfo) -> str:
         f"that holds {names}; (2) put that file into {cache_directory()}; "
     )
     if info.download is None:
-        return (
-            ways + f"(3) use {info.part_of}, which it is a part of: vst data fetch {info.part_of}"
-        )
+        return ways + f"(3) use the whole data set {info.part_of}: vst data fetch {info.part_of}"
     return ways + (
-        f"(3) run `vst data fetch {info.name}` where there is a network; it downloads "
+        f"(3) run `vst data fetch {info.name}` with a network connection; it downloads "
         f"{info.download.url}"
     )
 

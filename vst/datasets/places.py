@@ -1,4 +1,4 @@
-"""Where data files are looked for: in the package, in ``VST_DATA``, in the user's cache."""
+"""The places of data files: the package, ``VST_DATA`` and the user's cache."""
 
 import os
 from pathlib import Path
@@ -22,10 +22,10 @@ class Found(NamedTuple):
 
 
 def find(info: DatasetInfo) -> Found | None:
-    """Find a data set's file: with the package if bundled, else in ``VST_DATA``, then the cache.
+    """Find a data set's file: in the package if bundled, else in ``VST_DATA``, then in the cache.
 
-    Whether the file is the right one is for whoever reads it to check: a wrong file in the first
-    place is an error, never a reason to look in the next.
+    The reader checks the file later. A wrong file in the first place is an error; the search never
+    skips it.
     """
     places: list[tuple[Place, Path | None]]
     if info.bundled:
@@ -40,30 +40,28 @@ def find(info: DatasetInfo) -> Found | None:
 
 
 def bundled_directory() -> Path:
-    """Where the bundled files are: inside an installed package, or ``data/`` of a checkout."""
+    """Directory of the bundled files: inside an installed package, or ``data/`` of a checkout."""
     here = Path(__file__).resolve()
     installed = here.parents[1] / "_bundled"
     return installed if installed.is_dir() else here.parents[2] / "data"
 
 
 def in_checkout() -> bool:
-    """Whether the bundled files are those of a checkout, which may be written to."""
+    """Whether the bundled files belong to a checkout, where they may be written."""
     return bundled_directory().name == "data"
 
 
 def named_directory() -> Path | None:
-    """Directory that the environment variable ``VST_DATA`` names, if it is set."""
+    """Directory named by the environment variable ``VST_DATA``, if it is set."""
     name = os.environ.get(VARIABLE)
     if not name:
         return None
     directory = Path(name).expanduser()
     if not directory.is_dir():
-        raise DataError(
-            f"{VARIABLE} names {name}, which is no directory: correct it, or unset it to do without"
-        )
+        raise DataError(f"{VARIABLE} names {name}, which is not a directory: correct or unset it")
     return directory
 
 
 def cache_directory() -> Path:
-    """Where downloads are kept; the directory need not exist yet."""
+    """Directory of downloads; it may not exist yet."""
     return user_cache() / "data"

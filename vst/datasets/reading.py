@@ -1,4 +1,4 @@
-"""From a file to a table: one reader per layout, and the checks that every file must pass."""
+"""Reads a file into a table: one reader per layout, and the checks for every file."""
 
 import hashlib
 import zipfile
@@ -13,7 +13,7 @@ import pandas as pd
 from vst.datasets.catalogue import DataFile, DatasetInfo
 from vst.errors import DataError
 
-#: What a damaged archive, table or array makes its reader raise.
+#: Errors that readers raise for a damaged archive, table or array.
 UNREADABLE = (
     ValueError,  # includes pandas' parser errors, wrong encodings and NumPy's format errors
     OSError,
@@ -25,7 +25,7 @@ UNREADABLE = (
 
 
 def read(info: DatasetInfo, path: Path, file: DataFile, *, remedy: str) -> tuple[pd.DataFrame, str]:
-    """Read a data set's file, and check that it is what the catalogue says.
+    """Read a data set's file, and check it against the catalogue.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read(info: DatasetInfo, path: Path, file: DataFile, *, remedy: str) -> tuple
         raise DataError(f"{path} is empty: {remedy}")
     if file.sha256 is not None and digest != file.sha256:
         raise DataError(
-            f"{path} is damaged or another file: expected sha256 {file.sha256}, "
+            f"{path} is damaged or a different file: expected sha256 {file.sha256}, "
             f"found {digest}; {remedy}"
         )
     try:
@@ -73,7 +73,9 @@ def _check(info: DatasetInfo, table: pd.DataFrame, path: Path, remedy: str) -> N
         )
     numbers = table.select_dtypes("number")
     if not np.isfinite(numbers.to_numpy()).all() or table.isna().to_numpy().any():
-        raise DataError(f"{path} holds missing or infinite values, {info.name} has none; {remedy}")
+        raise DataError(
+            f"{path} holds missing or infinite values, but {info.name} has none; {remedy}"
+        )
     if info.limits is not None:
         bounded = table.to_numpy() if info.target is None else table[info.target].to_numpy()
         low, high = float(bounded.min()), float(bounded.max())

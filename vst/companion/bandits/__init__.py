@@ -1,4 +1,4 @@
-"""Contextual bandits: the paper's four, agents that play them by Thompson sampling, and their regret.
+"""Contextual bandits: the paper's four, agents that play them with Thompson sampling, and their regret.
 
 from vst.companion.bandits import agent, environment, simulate
 

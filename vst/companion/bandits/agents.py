@@ -1,4 +1,4 @@
-"""Every agent under its name, its settings for each bandit, and the one way to run it."""
+"""All agents by name, their settings for each bandit, and the function that runs them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
@@ -20,7 +20,7 @@ from vst.errors import UserError
 
 @dataclass(frozen=True)
 class RandomPolicy:
-    """Pull any arm, whatever the context."""
+    """Pull a random arm."""
 
     together: ClassVar[bool] = False
 
@@ -34,13 +34,13 @@ class Oracle:
 
 Agent = RandomPolicy | Oracle | ThompsonVST | Refitted | LinTS
 
-#: Pulls of each arm, in turn, before any agent's first decision.
+#: Pulls of each arm, in turn, before every agent's first decision.
 INITIAL_PULLS = 20
 
 _TREE = replace(thompson.TREE, batch_size=64)
 _XBART = XBART(n_learners=20, draws=10, cutpoints=30)
 _SGLB = SGLB(n_learners=100, members=3)
-#: The batch is no larger than the initial pulls, so that one compiled program serves from the start.
+#: The batch is no larger than the initial pulls, so that one compiled program serves the whole run.
 _ENSEMBLE = DeepEnsemble(members=5, steps=500, learning_rate=5e-3, batch_size=INITIAL_PULLS)
 
 AGENTS: dict[str, Agent] = {
@@ -52,8 +52,8 @@ AGENTS: dict[str, Agent] = {
     "deep-ensemble": Refitted(_ENSEMBLE, initial_pulls=INITIAL_PULLS),
 }
 
-#: What differs between bandits. Chosen on runs with seeds 0 and 1, which are also among the published:
-#: a bandit has no test set, and the paper's own settings are not known.
+#: Settings that differ between bandits, chosen on runs with seeds 0 and 1, which are also published: a
+#: bandit has no test set, and the paper does not give its settings.
 BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
     ("vst", "financial"): {
         "tree": replace(
@@ -75,7 +75,7 @@ BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
         "update_every": 20,
     },
     ("xbart", "exploration"): {"peer": replace(_XBART, cutpoints=255)},
-    # Many steps and slow fits; what is to be learnt here is learnt slowly.
+    # Many steps and slow fits, and agents learn slowly here.
     **{(name, "jester"): {"growth": 0.5} for name in ("xbart", "sglb", "deep-ensemble")},
 }
 
@@ -83,7 +83,7 @@ BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
 def agent(name: str, bandit: str) -> Agent:
     """An agent with its settings for a bandit."""
     if name not in AGENTS:
-        raise UserError(f"no agent is called {name}; there are: {', '.join(AGENTS)}")
+        raise UserError(f"there is no agent {name}: choose from {', '.join(AGENTS)}")
     return replace(AGENTS[name], **BY_BANDIT.get((name, bandit), {}))
 
 
@@ -93,7 +93,7 @@ def parameters(setting: Agent) -> dict[str, Any]:
 
 
 def from_parameters(name: str, values: dict[str, Any]) -> Agent:
-    """The agent that has these settings: the reverse of `parameters`."""
+    """The agent with these settings: the inverse of `parameters`."""
     usual = AGENTS[name]
     nested = {
         key: replace(getattr(usual, key), **value)
@@ -115,8 +115,8 @@ def simulate(
     bandits
         Runs of one problem, all of the same length.
     seeds
-        Of the agent's own random numbers. The same seeds give the same arms; a soft tree's may
-        differ when other seeds run beside it, as rounding does then.
+        Seeds of the agent's own random numbers. The same seeds give the same arms, but a soft tree's
+        may change when other seeds run in the same call, because rounding changes.
     """
     if isinstance(setting, ThompsonVST):
         return thompson.simulate(setting, bandits, seeds)

@@ -1,6 +1,6 @@
 """The paper's four bandits (supplement, section "Bandit"), each a frozen description to draw runs from.
 
-What the paper leaves open is a field here, with the value used as its default.
+A field holds each choice that the paper leaves open, with our value as its default.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from vst.preprocessing import Standardiser, TableEncoder
 
 
 class Environment(Protocol):
-    """A bandit problem, of which every seed gives one run."""
+    """A bandit problem; every seed gives one run."""
 
     name: ClassVar[str]
     dataset: ClassVar[str]  #: the data set that it needs; empty if none
@@ -37,14 +37,14 @@ class Financial:
     Parameters
     ----------
     steps
-        Days, each used once in an order drawn anew for every seed.
+        Days, each used once, in a new order for every seed.
     arms
         Portfolios. Their weights are uniform in [-1, 1], scaled to unit length, and drawn once for all
-        seeds: the paper's random policy varies too little between seeds for anything else.
+        seeds: the paper's random policy varies too little between seeds for new weights per seed.
     noise
         Standard deviation of the reward around its expectation, in units of ``reward_scale``.
     reward_scale
-        What a weight of one pays for a price change of one standard deviation, chosen so that the
+        Reward of a weight of one for a price change of one standard deviation, chosen so that the
         random policy's regret agrees with the paper's.
     """
 
@@ -77,9 +77,9 @@ class Jester:
     Parameters
     ----------
     steps
-        Users, each met once in an order drawn anew for every seed.
+        Users, each met once, in a new order for every seed.
     reward_scale
-        By which agents divide the ratings, which lie between -10 and 10.
+        Agents divide the ratings, between -10 and 10, by this.
     """
 
     name: ClassVar[str] = "jester"
@@ -88,7 +88,7 @@ class Jester:
     reward_scale: float = 5.0
 
     def sample(self, seed: int, steps: int | None = None) -> Bandit:
-        """Draw the order of the users; a rating has no noise, and is its own expectation."""
+        """Draw the order of the users; a rating has no noise, so it is its own expectation."""
         users = generator(self.name, seed).permutation(self.steps)
         ratings = load_dataset(self.dataset).Y.to_numpy(float)[users]
         contexts = _standardised(self.dataset)[users]
@@ -97,14 +97,14 @@ class Jester:
 
 @dataclass(frozen=True)
 class Exploration:
-    """Bumps: an arm pays one on a short interval of contexts, its own, and nothing elsewhere.
+    """Bumps: an arm pays one on its own short interval of contexts and nothing elsewhere.
 
     Parameters
     ----------
     steps
         Decisions.
     arms
-        Bumps, side by side over [-1, 1]: arm ``a`` has its offset at ``-1 + (2 a + 1) / arms``.
+        Adjacent bumps over [-1, 1]: arm ``a`` has its offset at ``-1 + (2 a + 1) / arms``.
     alpha
         Half the width of a bump; ``1 / arms`` makes them touch.
     beta
@@ -112,7 +112,7 @@ class Exploration:
     delta
         Standard deviation of the reward's noise.
     reward_scale
-        By which agents divide the rewards.
+        Agents divide the rewards by this.
     """
 
     name: ClassVar[str] = "exploration"
@@ -148,17 +148,17 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Mushroom:
-    """Eat a mushroom or leave it, from what it looks like.
+    """Eat a mushroom or leave it, judging by its looks.
 
     Parameters
     ----------
     steps
         Mushrooms, drawn without replacement for every seed.
     safe, poisoned, luck
-        Reward of eating a safe mushroom; of a poisonous one when it does harm; and the probability
-        that it does none, in which case it pays as a safe one does.
+        Reward of eating a safe mushroom; of a poisonous one that does harm; and the probability that
+        a poisonous one does no harm and pays like a safe one.
     reward_scale
-        By which agents divide the rewards.
+        Agents divide the rewards by this.
     """
 
     name: ClassVar[str] = "mushroom"
@@ -170,7 +170,7 @@ class Mushroom:
     reward_scale: float = 10.0
 
     def sample(self, seed: int, steps: int | None = None) -> Bandit:
-        """Draw mushrooms and each one's luck. Arm 0 leaves it, arm 1 eats it."""
+        """Draw mushrooms and their luck. Arm 0 leaves the mushroom, arm 1 eats it."""
         rng = generator(self.name, seed)
         picked = rng.permutation(load_dataset(self.dataset).n)[: self.steps]
         edible = (load_dataset(self.dataset).y.to_numpy() == "e")[picked]
@@ -193,7 +193,7 @@ ENVIRONMENTS: dict[str, Environment] = {
 def environment(name: str) -> Environment:
     """A bandit by its name."""
     if name not in ENVIRONMENTS:
-        raise UserError(f"no bandit is called {name}; there are: {', '.join(ENVIRONMENTS)}")
+        raise UserError(f"there is no bandit {name}: choose from {', '.join(ENVIRONMENTS)}")
     return ENVIRONMENTS[name]
 
 
@@ -216,16 +216,16 @@ def _run(
 
 @lru_cache(maxsize=2)
 def _standardised(dataset: str) -> Float[np.ndarray, "n d"]:
-    """A data set's features, to zero mean and unit variance."""
+    """A data set's features, scaled to zero mean and unit variance."""
     x = load_dataset(dataset).X.to_numpy(float)
     return Standardiser.fit(x)(x)
 
 
 @lru_cache(maxsize=1)
 def _one_hot(dataset: str) -> Float[np.ndarray, "n d"]:
-    """A data set's categories as zeros and ones, less their means, twofold.
+    """A data set's categories as zeros and ones, centred and doubled.
 
-    Divided by their standard deviations instead, the rarest categories would be the largest inputs.
+    If they were divided by their standard deviations, the rarest categories would be the largest inputs.
     """
     table = load_dataset(dataset).X
     x = TableEncoder.fit(table).encode(table)

@@ -37,7 +37,7 @@ class LinTS:
 
 
 class Sums(NamedTuple):
-    """What the rows seen so far amount to: all that the posterior depends on."""
+    """Sufficient statistics of the rows seen so far."""
 
     n: int
     xx: Float[np.ndarray, "p p"]
@@ -50,7 +50,7 @@ class Sums(NamedTuple):
         return cls(0, np.zeros((p, p)), np.zeros(p), 0.0)
 
     def add(self, x: Float[np.ndarray, "n p"], y: Float[np.ndarray, " n"]) -> "Sums":
-        """The same with more rows."""
+        """The statistics with more rows added."""
         return Sums(self.n + len(y), self.xx + x.T @ x, self.xy + x.T @ y, self.yy + float(y @ y))
 
 
@@ -63,7 +63,7 @@ class LinearPosterior(NamedTuple):
     rate: float
 
     def sample(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n p"]:
-        """Draw weights, each with a noise variance of its own."""
+        """Draw weights, each with its own noise variance."""
         variance = self.rate / rng.gamma(self.shape, size=n)
         normal = rng.standard_normal((n, len(self.mean)))
         return self.mean + np.sqrt(variance)[:, None] * (normal @ np.linalg.cholesky(self.cov).T)

@@ -1,4 +1,4 @@
-"""A bandit's run, drawn in advance: contexts, and what every arm pays and is expected to pay."""
+"""A bandit's run, drawn in advance: contexts, and the rewards and expected rewards of every arm."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,16 @@ from jaxtyping import Float, Int
 class Bandit(NamedTuple):
     """One run of a bandit problem, step by step.
 
-    All arms' rewards are drawn beforehand, so that agents with the same seed meet the same contexts
-    and the same luck, whatever they choose. An agent may see the contexts, and of the rewards those
-    of the arms that it pulled.
+    The rewards of all arms are drawn beforehand, so that agents with the same seed meet the same
+    contexts and the same luck, whatever they choose. An agent may see the contexts and the rewards of
+    the arms it pulled.
     """
 
     name: str
     contexts: Float[np.ndarray, "steps d"]  #: what the agent sees, scaled for the models
     rewards: Float[np.ndarray, "steps arms"]  #: what each arm would pay
     expected: Float[np.ndarray, "steps arms"]  #: its expectation, given the context
-    reward_scale: float  #: size of the rewards, by which agents divide them
+    reward_scale: float  #: agents divide the rewards by this
 
     @property
     def steps(self) -> int:
@@ -36,7 +36,7 @@ class Bandit(NamedTuple):
         return np.argmax(self.expected, axis=1)
 
     def regret(self, actions: Int[np.ndarray, " steps"]) -> Float[np.ndarray, " steps"]:
-        """Expected reward of the optimal arm less that of the arm pulled: never negative.
+        """Expected reward of the optimal arm minus that of the pulled arm; never negative.
 
         Examples
         --------

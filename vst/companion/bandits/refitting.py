@@ -1,4 +1,4 @@
-"""Thompson sampling with the peers: models that are fitted anew to all of an arm's rewards."""
+"""Thompson sampling with the peers, which are refitted to all of an arm's rewards."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -25,12 +25,12 @@ class Refitted:
     initial_pulls
         Pulls of each arm, in turn, before the first decision.
     update_every
-        Fewest decisions between two fits.
+        Minimum number of decisions between two fits.
     growth
-        A fit waits until the decisions since the last one are this share of all before.
+        A fit waits until the decisions since the last fit are this share of all earlier ones.
     constant_arms
-        Whether an arm whose rewards never changed predicts that constant, without a model; if not, the
-        model is asked, and may refuse.
+        Whether an arm that has always paid the same predicts that constant without a model; if not,
+        the model is fitted and may raise an error.
     """
 
     together: ClassVar[bool] = False
@@ -44,7 +44,7 @@ class Refitted:
 
 @dataclass(frozen=True)
 class Arm:
-    """A fitted arm: standardised draws, and the way back to rewards."""
+    """A fitted arm: standardised draws, and the map back to rewards."""
 
     model: Fitted | None  #: none for an arm that always paid the same
     mean: float
@@ -53,10 +53,10 @@ class Arm:
     def draw(
         self, rng: np.random.Generator, contexts: Float[np.ndarray, "n d"]
     ) -> Float[np.ndarray, " n"]:
-        """The value of each context under a function drawn for it alone."""
+        """The value of each context under its own drawn function."""
         if self.model is None:
             return np.full(len(contexts), self.mean)
-        # Padded to a power of two: few shapes, for models that compile a program for each.
+        # Padded to a power of two: some models compile one program per shape.
         padded = np.resize(contexts, (1 << (len(contexts) - 1).bit_length(), contexts.shape[1]))
         draws = self.model.mean_draws(padded)
         chosen = rng.integers(len(draws), size=len(contexts))
@@ -73,7 +73,7 @@ def simulate(agent: Refitted, bandit: Bandit, seed: int) -> Int[np.ndarray, " st
     last = 0
     for start, stop in pairwise([*times, bandit.steps]):
         seeds = rng.integers(2**31, size=bandit.arms)
-        # An arm that was not pulled since its last fit keeps its model.
+        # An arm without new pulls since its last fit keeps its model.
         for arm in np.unique(actions[last:start]):
             pulled = np.flatnonzero(actions[:start] == arm)
             arms[arm] = _fit(agent, bandit, arm, pulled, int(seeds[arm]))

@@ -1,4 +1,4 @@
-"""When an agent that is fitted anew learns: often at first, then whenever its data have grown enough."""
+"""When a refitted agent learns: often at first, then whenever its data have grown enough."""
 
 
 def update_times(first: int, steps: int, *, every: int, growth: float) -> list[int]:
@@ -7,13 +7,13 @@ def update_times(first: int, steps: int, *, every: int, growth: float) -> list[i
     Parameters
     ----------
     first
-        Decisions made before the first fit.
+        Decisions before the first fit.
     steps
-        Decisions in all.
+        Total number of decisions.
     every
-        Fewest decisions between two fits.
+        Minimum number of decisions between two fits.
     growth
-        Share of the decisions so far that must be new, if that is more.
+        Minimum share of the decisions so far that must be new.
 
     Examples
     --------

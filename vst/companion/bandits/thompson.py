@@ -1,9 +1,9 @@
 """Thompson sampling with variational soft trees: all seeds, arms and steps in one compiled program.
 
-The seeds are divided over the devices. Each arm has a posterior of its own. Between two updates the
-posteriors stand still, so that all decisions in between are made at once, each with its own draw of
-one function per arm. An update appends the new rewards to the arms' replay buffers and goes on
-training from where the last one ended.
+The seeds are split over the devices. Each arm has its own posterior. Between two updates the
+posteriors do not change, so all decisions in between are made at once, each with its own draw of one
+function per arm. An update appends the new rewards to the arms' replay buffers and continues the
+training.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ from vst.inference import (
 from vst.soft_trees import SoftTrees
 from vst.tree import SoftTree
 
-#: Updates between two returns to Python, where an interrupt is noticed.
+#: Updates between two returns to Python, which allow an interrupt.
 UPDATES_PER_CALL = 20
 
 
-#: The tree of an arm unless another is given.
+#: The default tree of an arm.
 TREE = SoftTrees(depth=2, learning_rate=1e-2, steps=1000)
 
 
@@ -49,7 +49,7 @@ class ThompsonVST:
     Parameters
     ----------
     tree
-        The variational soft tree of every arm; it takes its ``steps`` after the initial pulls.
+        The variational soft tree of every arm; it trains for ``steps`` after the initial pulls.
     initial_pulls
         Pulls of each arm, in turn, before the first decision.
     update_every
@@ -68,7 +68,7 @@ class ThompsonVST:
     def __post_init__(self) -> None:
         for name in ("initial_pulls", "update_every"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+                raise ValueError(f"{name} must be an integer >= 1, got {getattr(self, name)}")
         if not 1 <= self.steps_per_update <= CHUNK:
             raise ValueError(
                 f"steps_per_update must lie between 1 and {CHUNK}, got {self.steps_per_update}"
@@ -76,11 +76,11 @@ class ThompsonVST:
 
 
 class Memory(NamedTuple):
-    """What an agent has learnt: a posterior and a replay buffer for every arm."""
+    """An agent's state: a posterior and a replay buffer for every arm."""
 
     training: State  #: posteriors and optimiser's state, stacked over arms
     pulled: Int[Array, "arms capacity"]  #: steps at which each arm was pulled, oldest first
-    counts: Int[Array, " arms"]  #: how many of them there are
+    counts: Int[Array, " arms"]  #: number of pulls of each arm
 
 
 def simulate(
@@ -95,7 +95,7 @@ def simulate(
     bandits
         Runs of one problem.
     seeds
-        Of the agent's random numbers in each run.
+        Seeds of the agent's random numbers in each run.
     """
     hyper = Hyperparameters(*(jnp.full(len(seeds), v) for v in agent.tree.hyperparameters()))
     return simulate_stack(agent, hyper, bandits, seeds)
@@ -107,7 +107,7 @@ def simulate_stack(
     bandits: Sequence[Bandit],
     seeds: Sequence[int],
 ) -> Int[np.ndarray, "seeds steps"]:
-    """The same with traced hyperparameters of each run, which take the place of the agent's."""
+    """Like `simulate`, with traced hyperparameters for each run instead of the agent's."""
     first = bandits[0]
     steps, arms, every = first.steps, first.arms, agent.update_every
     warm_up = min(steps, agent.initial_pulls * arms)
@@ -116,7 +116,7 @@ def simulate_stack(
 
     n_devices = min(len(seeds), jax.local_device_count())
     mesh = Mesh(np.array(jax.local_devices()[:n_devices]), ("replica",))
-    # Every device gets the same number of seeds: the last one is repeated to fill up.
+    # Every device gets the same number of seeds: the last seed is repeated as padding.
     fill = np.minimum(np.arange(-(-len(seeds) // n_devices) * n_devices), len(seeds) - 1)
 
     def each(value: AnyArray) -> Array:
@@ -149,7 +149,7 @@ def simulate_stack(
 
 
 class _Keys(NamedTuple):
-    """Random keys of each seed, and for two purposes of each of its arms."""
+    """Random keys for each seed, and two for each of its arms."""
 
     start: PRNGKeyArray
     prepare: PRNGKeyArray
@@ -219,7 +219,7 @@ def _play(
     every: int,
     training_steps: int,
 ) -> tuple[Memory, Int[Array, "seeds decisions"]]:
-    """Decide ``every`` times and update, ``number`` times over, after ``done`` rounds before."""
+    """Run ``number`` rounds of ``every`` decisions and one update, after ``done`` earlier rounds."""
 
     def one_seed(
         memory: Memory,
@@ -273,7 +273,7 @@ def decide(
     beta: float | Float[Array, ""],
     contexts: Float[Array, "n d"],
 ) -> Int[Array, " n"]:
-    """The best arm of each context under functions drawn for it alone, one from each posterior."""
+    """The best arm of each context under its own functions, one drawn from each posterior."""
 
     def value(theta: Float[Array, " p"], x: Float[Array, " d"]) -> Float[Array, ""]:
         return SoftTree(program.shape, theta, beta).mean(x[None])[0]
@@ -288,7 +288,7 @@ def decide(
 
 
 def remember(memory: Memory, actions: Int[Array, " n"], first: int | Int[Array, ""]) -> Memory:
-    """Append to the arms' buffers that they were pulled at step ``first`` and those after it."""
+    """Append the pulls at step ``first`` and later to the arms' buffers."""
     arms = len(memory.counts)
     pulls = (actions[:, None] == jnp.arange(arms)).astype(jnp.int32)
     earlier = jnp.cumsum(pulls, axis=0) - pulls
@@ -309,7 +309,7 @@ def _train(
     rewards: Float[Array, "steps arms"],
     hyper: Hyperparameters,
 ) -> Memory:
-    """Train every arm's posterior on its buffer, from where it is."""
+    """Continue the training of every arm's posterior on its buffer."""
     rows = Rows(memory.pulled, memory.counts)
     train = jax.vmap(
         partial(train_replica, program), in_axes=(0, 0, None, None, None, None, 1, 0, None)

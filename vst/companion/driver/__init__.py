@@ -1,1 +1,1 @@
-"""From notebooks to the rendered book."""
+"""Builds the book's pages from its notebooks."""

@@ -1,4 +1,4 @@
-"""The book's chapters and what can be asked of them: parameters with a type, a default and a meaning."""
+"""The book's chapters and their parameters, each with a type, a default and a meaning."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from vst.errors import UserError
 
 
 class ParameterError(UserError, ValueError):
-    """A parameter that no chapter has, or a value that it cannot take."""
+    """An unknown parameter, or a value of the wrong type."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Parameter:
     meaning: str
 
     def value(self, text: str) -> Any:
-        """What a text on the command line stands for.
+        """The value of a text from the command line.
 
         Examples
         --------
@@ -55,7 +55,7 @@ class Parameter:
             raise self._error(text) from None
 
     def _error(self, text: str) -> ParameterError:
-        return ParameterError(f"{self.name} takes a value of type {self.type}, got {text}\n{self}")
+        return ParameterError(f"{self.name} must be of type {self.type}, got {text}\n{self}")
 
     def __str__(self) -> str:
         return f"  {self.name}: {self.type} = {self.default}  # {self.meaning}"
@@ -70,7 +70,7 @@ class Chapter:
 
     @property
     def name(self) -> str:
-        """What the command line calls it: the file's name without its ending."""
+        """Its name on the command line: the file name without its suffix."""
         return self.source.stem
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def chapters(root: Path) -> list[Chapter]:
     """The book's notebooks, in the order of the table of contents."""
     if not (root / "_toc.yml").exists():
         raise UserError(
-            f"{root.resolve()} holds no book (no _toc.yml): run this in the repository, or name it with "
+            f"{root.resolve()} holds no book (no _toc.yml): run this in the repository, or give it with "
             "--root"
         )
     contents = yaml.safe_load((root / "_toc.yml").read_text())
@@ -102,27 +102,27 @@ def parameters_of(source: Path) -> dict[str, Parameter]:
 
 
 def named(all_chapters: Sequence[Chapter], names: Iterable[str]) -> list[Chapter]:
-    """The chapters of some names; all of them for none."""
+    """The chapters with these names; all of them if there are no names."""
     by_name = {chapter.name: chapter for chapter in all_chapters}
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise UserError(f"no chapter is called {unknown[0]}; there are: {', '.join(by_name)}")
+        raise UserError(f"there is no chapter {unknown[0]}: choose from {', '.join(by_name)}")
     return [by_name[name] for name in names] or list(all_chapters)
 
 
 def values_for(
     chosen: Sequence[Chapter], given: Iterable[tuple[str, str]]
 ) -> dict[str, dict[str, Any]]:
-    """What each chapter is executed with: of the given parameters, those that it has.
+    """The given parameters that each chapter has.
 
-    A parameter that none of the chapters has is an error, since it would change nothing.
+    A parameter that no chapter has is an error, since it would change nothing.
     """
     values: dict[str, dict[str, Any]] = {chapter.name: {} for chapter in chosen}
     for name, text in given:
         having = [chapter for chapter in chosen if name in chapter.parameters]
         if not having:
             known = "\n".join(map(str, chosen))
-            raise ParameterError(f"no parameter is called {name}\n{known}")
+            raise ParameterError(f"there is no parameter {name}; the parameters are:\n{known}")
         for chapter in having:
             values[chapter.name][name] = chapter.parameters[name].value(text)
     return values

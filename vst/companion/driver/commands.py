@@ -1,4 +1,4 @@
-"""``vst book``: execute the chapters, build the book, look at it."""
+"""``vst book``: execute the chapters, build the book and show it."""
 
 import argparse
 from collections.abc import Iterator
@@ -14,22 +14,22 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     build = actions.add_parser(
         "build",
-        help="execute what has changed with papermill, then build the HTML pages",
+        help="execute changed chapters with papermill, then build the HTML pages",
         description="Execute the chapters whose source, package, data or parameters have changed since "
-        "they were last executed, several at a time, and build the HTML pages.",
+        "their last execution, several at a time, and build the HTML pages.",
     )
     build.add_argument(
         "--profile",
         default="paper",
-        help="paper (default) reads the published results; quick computes everything, but less; "
-        "smoke computes just enough to see that it works",
+        help="paper (default) reads the published results; quick computes a smaller version; "
+        "smoke computes just enough to check that it works",
     )
     build.add_argument(
         "--chapter",
         action="append",
         default=[],
         metavar="NAME",
-        help="execute this chapter only, and show the others as they last were; can be repeated",
+        help="execute only this chapter, and keep the others as last executed; can be repeated",
     )
     build.add_argument(
         "-p",
@@ -38,13 +38,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         action="append",
         default=[],
         metavar=("NAME", "VALUE"),
-        help="a parameter, for all chapters executed that have it; can be repeated",
+        help="a parameter for all executed chapters that have it; can be repeated",
     )
     build.add_argument(
         "--recompute",
         action="store_true",
-        help="execute chapters even if nothing has changed and, if none is named, compute a profile's "
-        "results anew (the published ones stay: see vst run --profile paper)",
+        help="execute chapters even if nothing has changed and, if none is named, recompute the "
+        "profile's results (published results stay: see vst run --profile paper)",
     )
     build.add_argument("--jobs", type=int, help="chapters at a time (default: one per core)")
     build.add_argument(
@@ -73,7 +73,7 @@ def _add_root(parser: argparse.ArgumentParser) -> None:
     )
 
 
-# The notebook packages are imported when they are needed: the rest of the command line works without.
+# Imported only when needed: the rest of the command line works without the notebook packages.
 
 
 @contextmanager
@@ -81,9 +81,7 @@ def _installed() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise UserError(
-            f'{error.name} is not installed: the book needs pip install "vst[book]"'
-        ) from None
+        raise UserError(f'{error.name} is not installed: run pip install "vst[book]"') from None
 
 
 def _build(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Source chapters, executed copies, HTML pages: the steps from one to the next."""
+"""Executes the source chapters and builds HTML pages from the executed copies."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from vst.companion.experiments.profiles import profile as known_profile
 from vst.errors import UserError
 from vst.runtime import available_cores
 
-#: The page that is filled with how the others were executed.
+#: The page that records how the others were executed.
 RECORD = Path("book") / "execution.md"
 
 
@@ -31,7 +31,7 @@ def build(
     jobs: int | None = None,
     repository: str = "",
 ) -> Path:
-    """Execute the chapters of the book below ``root`` and build its pages; return the first one.
+    """Execute the chapters of the book in ``root`` and build its pages; return the first page.
 
     Parameters
     ----------
@@ -40,25 +40,24 @@ def build(
     profile
         How much the chapters compute: ``paper`` reads the published results.
     only
-        Names of chapters to execute. The others are taken as they were last executed, whatever has
-        changed since then.
+        Names of chapters to execute. The others stay as last executed, even if something has changed.
     parameters
         Names and values, for the chapters that have them.
     recompute
-        Execute chapters even if nothing they are made from has changed. Unless some are named, also
-        drop the results that the profile has stored; the published ones stay.
+        Execute chapters even if nothing has changed. If ``only`` is empty, also drop the profile's
+        stored results; published results stay.
     jobs
         Chapters at a time; by default as many as there are cores.
     repository
-        Address of the sources, where pages then link to; GitHub's also give every chapter a button
-        that opens it in Colab.
+        Address of the sources, which pages link to. With a GitHub address, every chapter also gets a
+        button that opens it in Colab.
     """
     book = chapters(root)
     computes = known_profile(profile).name != "paper"
     if "profile" in dict(parameters):
-        raise UserError("the profile is an option of its own: --profile quick")
+        raise UserError("profile is not a parameter: use --profile quick")
     if jobs is not None and jobs < 1:
-        raise UserError(f"at least one chapter at a time can be executed, got --jobs {jobs}")
+        raise UserError(f"--jobs must be an integer >= 1, got {jobs}")
     chosen = named(book, only)
     values = values_for(chosen, parameters)
     for chapter in chosen:
@@ -81,14 +80,14 @@ def build(
     ]
     if len(work) < len(book):
         print(f"{len(book) - len(work)} of {len(book)} chapters are up to date")
-    # A chapter that computes divides its work over all cores by itself.
+    # A chapter that computes already uses all cores.
     run_all(work, jobs=1 if computes else jobs or available_cores())
     fill_record(root, executed, book)
     return build_html(executed, root / "_build")
 
 
 def copy_sources(root: Path, executed: Path, repository: str = "") -> None:
-    """Bring everything but notebooks up to date beside the executed copies."""
+    """Copy everything but notebooks to the executed copies."""
     kept = {path.name for path in (root / "book").glob("*.ipynb")}
     for path in (executed / "book").glob("*"):
         if path.is_file() and path.name not in kept:
@@ -129,21 +128,21 @@ def _is_to_run(execution: Execution, *, chosen: bool, recompute: bool) -> bool:
 
 
 def fill_record(root: Path, executed: Path, book: Sequence[Chapter]) -> None:
-    """Write down how the chapters were executed, on the page that is for it."""
+    """Record how the chapters were executed, on the page for that."""
     if (root / RECORD).exists():
         facts = [record_of(executed / chapter.source.relative_to(root)) for chapter in book]
         (executed / RECORD).write_text(record.filled((root / RECORD).read_text(), book, facts))
 
 
 def build_html(source: Path, output: Path) -> Path:
-    """Turn executed sources into pages, with every warning an error; nothing if they are the same."""
+    """Build pages from executed sources, with warnings as errors; do nothing if nothing changed."""
     first, stamp = output / "html" / "index.html", output / "html" / ".made_from"
     digest = freshness.of_files(source)
     if first.exists() and stamp.exists() and stamp.read_text() == digest:
         return first
     if not stamp.exists():
-        # The last build failed or was killed: pages that Sphinx had read then would not be read again,
-        # and their warnings would be lost.
+        # The last build failed or was killed. Sphinx would not read its pages again, and their warnings
+        # would be lost.
         shutil.rmtree(output / ".doctrees", ignore_errors=True)
     stamp.unlink(missing_ok=True)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
@@ -152,7 +151,7 @@ def build_html(source: Path, output: Path) -> Path:
     environment = os.environ | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment)
     if result.returncode:
-        # Sphinx reports its progress on one stream and what is wrong on the other.
+        # Sphinx reports progress on one stream and errors on the other.
         raise UserError(f"jupyter-book failed:\n{result.stderr or result.stdout}")
     _drop_pages_without_source(source, output / "html")
     stamp.write_text(digest)
@@ -160,7 +159,7 @@ def build_html(source: Path, output: Path) -> Path:
 
 
 def _drop_pages_without_source(source: Path, pages: Path) -> None:
-    """Remove the pages of chapters that are no longer there."""
+    """Remove the pages of deleted chapters."""
     for page in (pages / "book").glob("*.html"):
         if not any((source / "book" / f"{page.stem}{kind}").exists() for kind in (".ipynb", ".md")):
             page.unlink()

@@ -1,4 +1,4 @@
-"""Chapters executed by papermill, several at a time."""
+"""Executes chapters with papermill, several at a time."""
 
 import logging
 import multiprocessing
@@ -19,22 +19,22 @@ from traitlets.config import Config
 from vst.companion.experiments.runner import end, end_with_parent, without_interrupts
 from vst.errors import DataError, MissingDataError, UserError
 
-#: A cell that takes longer than this is stuck (seconds).
+#: Seconds after which a cell counts as stuck.
 CELL_TIMEOUT = 4 * 3600
 
-#: Between two signs of life while chapters take long (seconds).
+#: Seconds between two progress messages.
 TICK = 5
 
-#: Errors of a chapter that are shown as a sentence; others with the cell's traceback.
+#: Errors that are shown as a message only; others with the cell's traceback.
 SENTENCES = {error.__name__ for error in (UserError, DataError, MissingDataError)}
 
-#: Where an executed copy keeps the digest of what it was made from.
+#: Key under which an executed copy stores the digest of its inputs.
 DIGEST = "made_from"
 
 
 @dataclass(frozen=True)
 class Execution:
-    """A chapter to execute: from where, to where, in which directory and with what."""
+    """A chapter to execute: source, target, directory and parameters."""
 
     source: Path
     target: Path
@@ -49,17 +49,17 @@ class Execution:
 
     @property
     def unfinished(self) -> Path:
-        """The copy while it is not whole."""
+        """The incomplete copy."""
         return self.target.with_suffix(".unfinished.ipynb")
 
     def is_done(self) -> bool:
-        """Whether there is an executed copy, and it was made from the same."""
+        """Whether an executed copy of the same inputs exists."""
         return record(self.target).get(DIGEST) == self.digest
 
     def run(self) -> float:
         """Execute the notebook and return the seconds it took.
 
-        The copy appears under its name only when it is whole.
+        The copy appears under its name only when it is complete.
         """
         logging.getLogger("papermill").setLevel(logging.WARNING)
         self.target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,21 +92,21 @@ class Execution:
 
 
 def _connection(directory: str) -> Config:
-    """Let a kernel talk over sockets in a directory of its own: no open port, no other kernel's."""
+    """Let a kernel use sockets in its own directory: no open ports, no mix-up with other kernels."""
     if os.name != "posix":
         return Config()
     return Config({"KernelManager": {"transport": "ipc", "ip": f"{directory}/kernel"}})
 
 
 def record(executed: Path) -> dict[str, Any]:
-    """What papermill and this module wrote down of an execution; empty if there was none."""
+    """The record of an execution by papermill and this module; empty if there was none."""
     if not executed.exists():
         return {}
     return dict(nbformat.read(executed, as_version=4).metadata.get("papermill", {}))
 
 
 def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
-    """Execute chapters in processes of their own; the first that fails, or Ctrl-C, ends them all."""
+    """Execute each chapter in its own process; the first failure, or Ctrl-C, ends them all."""
     if not executions:
         return
     context = multiprocessing.get_context("spawn")
@@ -134,9 +134,9 @@ def run_all(executions: Sequence[Execution], *, jobs: int) -> None:
 
 def _start(log: Path) -> None:
     end_with_parent()
-    # Kernels have last words of their own when they are ended: what failed is said in an exception.
+    # Kernels print messages when they are ended; the exception already says what failed.
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)
-    # The kernel's client makes Ctrl-C heard again: a group of its own keeps the terminal's away.
+    # The kernel's client handles Ctrl-C again: a separate process group shields it from the terminal.
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)

@@ -1,4 +1,4 @@
-"""Whether something made before would come out the same today: one digest of all it was made from."""
+"""Digests of a chapter's inputs, which tell whether it would come out the same today."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ _PACKAGE = Path(vst.__file__).parent
 
 
 def of_files(directory: Path, *, without: Iterable[str] = ("__pycache__",)) -> str:
-    """A digest of the names and contents of all files below a directory."""
+    """A digest of the names and contents of all files in a directory."""
     digest = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not set(without) & set(path.parts):
@@ -25,7 +25,7 @@ def of_files(directory: Path, *, without: Iterable[str] = ("__pycache__",)) -> s
 
 
 def of_surroundings(root: Path) -> str:
-    """A digest of what all chapters are made from: package, data and installed versions."""
+    """A digest of the inputs that all chapters share: package, data and installed versions."""
     elsewhere = [place for place in (named_directory(), cache_directory()) if place is not None]
     parts = [
         of_files(_PACKAGE),
@@ -38,7 +38,7 @@ def of_surroundings(root: Path) -> str:
 
 
 def of_chapter(source: Path, values: dict[str, Any], surroundings: str) -> str:
-    """A digest of what one chapter is made from."""
+    """A digest of one chapter's inputs."""
     return _digest([source.read_text(), values, surroundings])
 
 

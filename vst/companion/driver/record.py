@@ -1,4 +1,4 @@
-"""The page that says how the others were made: when, with what, on which device, in which versions."""
+"""The page that records how the others were made: when, with which parameters, device and versions."""
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ PACKAGES = (
     "papermill", "jupyter-book", *LIBRARIES,
 )  # fmt: skip
 
-#: What the source of the page has in the place of the tables.
+#: Placeholders for the tables in the page's source.
 CHAPTERS, MACHINE = "<!-- chapters -->", "<!-- machine -->"
 
 
@@ -29,16 +29,16 @@ def filled(page: str, book: Sequence[Chapter], facts: Sequence[Mapping[str, Any]
     Parameters
     ----------
     page
-        Its source, with a place for each table.
+        Its source, with a placeholder for each table.
     book, facts
-        The chapters, and what papermill wrote down of each.
+        The chapters, and papermill's record of each.
     """
     page = page.replace(CHAPTERS, _markdown(map(chapter_row, book, facts)))
     return page.replace(MACHINE, _markdown(machine_rows()))
 
 
 def chapter_row(chapter: Chapter, facts: Mapping[str, Any]) -> dict[str, str]:
-    """One execution, with the parameters that were given to it."""
+    """One execution with its parameters."""
     values = dict(facts.get("parameters", {}))
     has_profile = chapter.parameters.get("profile")
     start = datetime.fromisoformat(facts["start_time"])
@@ -52,7 +52,7 @@ def chapter_row(chapter: Chapter, facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def machine_rows() -> list[dict[str, str]]:
-    """The machine that executed the chapters, and the versions of what they ran on."""
+    """The machine that executed the chapters, and the installed versions."""
     import jax
 
     devices = jax.devices()

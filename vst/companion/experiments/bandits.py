@@ -1,7 +1,7 @@
-"""Table 3 and figure 4 of the paper: regret of every agent on every bandit.
+"""Table 3 and figure 4 of the paper: the regret of every agent on every bandit.
 
-A run is one agent on one bandit with one seed. Beside its row of results there is its history, the
-cumulative regret at 200 points, and for the first seed of the exploration bandit which arms it
+A run is one agent on one bandit with one seed. Besides its row of results, it stores its history (the
+cumulative regret at 200 points) and, for the first seed of the exploration bandit, which arms it
 pulled where.
 """
 
@@ -30,7 +30,7 @@ NAME = "bandits"
 #: Points of a run's history.
 POINTS = 200
 
-#: Resolution of the pictures of the exploration bandit: spans of time, and intervals of contexts.
+#: Resolution of the exploration bandit's pictures: spans of time, and intervals of contexts.
 PERIODS, BINS = 4, 40
 
 
@@ -42,7 +42,7 @@ def jobs(
     agents: Sequence[str] = (),
     seeds: int = 0,
 ) -> list[Job]:
-    """All work. The seeds of a soft tree run in one program, those of others one by one."""
+    """All jobs. One program runs all seeds of a soft tree; other agents run one seed at a time."""
     check_names("bandit", list(bandits), tuple(ENVIRONMENTS))
     check_names("agent", list(agents), tuple(AGENTS))
     if compute and bandits:
@@ -60,9 +60,7 @@ def _require_here(bandits: Sequence[str]) -> None:
     needed = [environment(name).dataset for name in bandits]
     absent = [name for name in needed if not datasets.is_here(name)]
     if absent:
-        raise UserError(
-            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
-        )
+        raise UserError(f"not on this machine: {', '.join(absent)}; download with `vst data fetch`")
 
 
 def _jobs(profile: Profile, bandit: str, name: str, seeds: range) -> list[Job]:
@@ -83,12 +81,12 @@ def _jobs(profile: Profile, bandit: str, name: str, seeds: range) -> list[Job]:
 
 
 def fitted_by(agent_name: str) -> str:
-    """What the fingerprint of an agent's rows is of."""
+    """The name that an agent's rows are fingerprinted under."""
     return AGENT + agent_name
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Simulate runs of one agent on one bandit. Seconds are the processor's."""
+    """Simulate runs of one agent on one bandit, and record processor seconds."""
     first, seeds = cells[0], [cell.seed for cell in cells]
     described = as_parameters(first.parameters)
     setting = from_parameters(first.model, described["agent"])
@@ -111,7 +109,7 @@ def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 def outcome(
     bandit: Bandit, actions: Int[np.ndarray, " steps"], *, pictured: bool
 ) -> dict[str, Any]:
-    """Regret of a run, that of the random policy in expectation, the history and the choices."""
+    """A run's regret, the random policy's expected regret, the history and the choices."""
     cumulative = np.cumsum(bandit.regret(actions))
     points = np.unique(np.linspace(0, bandit.steps, POINTS + 1).round().astype(int))[1:]
     random = bandit.expected.max(axis=1) - bandit.expected.mean(axis=1)
@@ -130,7 +128,7 @@ def outcome(
 def choices(
     x: Float[np.ndarray, " steps"], actions: Int[np.ndarray, " steps"]
 ) -> list[dict[str, int]]:
-    """How often each arm was pulled in each span of time and interval of contexts, if ever."""
+    """How often each arm was pulled in each span of time and interval of contexts, without zeros."""
     period = np.arange(len(x)) * PERIODS // len(x)
     low, high = -np.sqrt(3), np.sqrt(3)
     interval = np.clip((BINS * (x - low) / (high - low)).astype(int), 0, BINS - 1)
@@ -139,7 +137,7 @@ def choices(
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over seeds of each agent's regret on each bandit."""
+    """Mean and standard deviation of each agent's regret on each bandit, over seeds."""
     groups = results.groupby(["model", "dataset"], sort=False)
     frame = groups.agg(
         regret=("regret", "mean"),

@@ -1,4 +1,4 @@
-"""What each option beyond the paper changes: whitening, a lighter KL term, a mixture of posteriors."""
+"""The effect of each option beyond the paper: whitening, a lighter KL term, a mixture of posteriors."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ def jobs(
     folds: int = 0,
     seed: int = 0,
 ) -> list[Job]:
-    """All work: every variant on every data set, with settings that nothing was tuned for."""
+    """All jobs: every variant on every data set, with untuned settings."""
     base = MODEL_BY_ID[MODEL].settings
     work = []
     for dataset in regression.chosen_datasets(profile, datasets, compute):
@@ -58,7 +58,7 @@ def _more(cell: Cell, model: Fitted) -> dict[str, Any]:
 
 
 def variant_of(parameters: dict[str, Any]) -> str:
-    """The name of the variant that has these settings.
+    """The name of the variant with these settings.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def variant_of(parameters: dict[str, Any]) -> str:
 
 
 def condition_number(dataset: str) -> float:
-    """How much longer the features' longest axis is than their shortest.
+    """The ratio of the features' longest axis to their shortest.
 
-    Columns that never change have no axis, and exact copies of others none of their own.
+    Constant columns and exact copies of other columns do not count.
     """
     singular = np.linalg.svd(prepared(dataset).x_train, compute_uv=False)
     return float(singular[0] / singular[singular > 1e-6 * singular[0]][-1])
@@ -81,7 +81,7 @@ def condition_number(dataset: str) -> float:
 
 BEYOND = Experiment(
     NAME,
-    "what whitening, a lighter KL term and a mixture of posteriors each change",
+    "the effect of whitening, a lighter KL term and a mixture of posteriors",
     (regression.DATASETS, regression.FOLDS, regression.SEED),
     jobs,
     (*regression.FOLD_SCORES, "variant"),

@@ -1,4 +1,4 @@
-"""The unit of an experiment, and what produced its result."""
+"""The unit of an experiment, and the provenance of its result."""
 
 import hashlib
 import json
@@ -22,11 +22,11 @@ class Cell:
     experiment, dataset, model
         Names. A bandit or a picture counts as a data set, an agent as a model.
     fold
-        Which of the training part's folds is left out.
+        The fold of the training part that is left out.
     seed
-        Of everything random in the fit; the split and the folds do not depend on it.
+        Seed of everything random in the fit; the split and the folds do not depend on it.
     parameters
-        The model's hyperparameters as JSON with sorted keys, so that equal ones compare equal.
+        The model's hyperparameters as JSON with sorted keys, so that equal ones have equal text.
     """
 
     experiment: str
@@ -38,7 +38,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Twelve hexadecimal digits that stand for the description."""
+        """Twelve hexadecimal digits, a hash of the description."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -50,7 +50,7 @@ class Cell:
 
 
 def as_text(parameters: dict[str, Any]) -> str:
-    """Hyperparameters as the text that a cell carries.
+    """Hyperparameters as a cell's text.
 
     Examples
     --------
@@ -61,16 +61,16 @@ def as_text(parameters: dict[str, Any]) -> str:
 
 
 def as_parameters(text: str) -> dict[str, Any]:
-    """The hyperparameters that a cell carries."""
+    """A cell's hyperparameters."""
     return json.loads(text)
 
 
-#: Columns that say what produced a result besides its description.
+#: Columns for the provenance of a result.
 PROVENANCE = ("version", "commit", "fingerprint", "jax", "device")
 
 
 def provenance() -> dict[str, str]:
-    """Versions, commit and device, of every result; the model's fingerprint comes on top."""
+    """Versions, commit and device; the model's fingerprint is added later."""
     device = jax.devices()[0]
     return {
         "version": vst.__version__,
@@ -82,7 +82,7 @@ def provenance() -> dict[str, str]:
 
 @cache
 def commit() -> str:
-    """The commit of the code, with a plus if it was changed since; empty outside of a checkout."""
+    """The commit of the code, with a plus if it has changed since; empty outside a checkout."""
     root = Path(vst.__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return ""

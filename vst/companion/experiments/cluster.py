@@ -1,7 +1,7 @@
-"""The runner's jobs on a Dask cluster: the same cells, on as many machines as it has workers.
+"""Runs the same jobs on the workers of a Dask cluster.
 
-A job whose worker dies is computed by another one. Workers need this package in the same version, and
-the data: bundled, or in the directory that their own ``VST_DATA`` names.
+If a worker dies, another one computes its job. Workers need the same version of this package, and the
+data: bundled, or in the directory named by their own ``VST_DATA``.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,22 +15,22 @@ from vst.runtime import configure
 if TYPE_CHECKING:
     from vst.companion.experiments.runner import Job
 
-#: How often a job is tried again after an error of its own; a dead worker does not count.
+#: How often a job is retried after its own error; a dead worker does not count.
 RETRIES = 2
 
-#: How long to wait for the scheduler (seconds).
+#: Seconds to wait for the scheduler.
 TIMEOUT = 20
 
 
 def run_on(
     address: str, jobs: "Sequence[Job]", finish: "Callable[[Job, list[dict[str, Any]]], None]"
 ) -> None:
-    """Compute jobs on the cluster of a scheduler, and hand over each one's rows as it ends.
+    """Compute jobs on a scheduler's cluster, and pass on each job's rows when it ends.
 
     Parameters
     ----------
     address
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``.
+        Address of the scheduler, such as ``tcp://10.0.0.1:8786``.
     jobs
         What to compute.
     finish
@@ -39,13 +39,14 @@ def run_on(
     try:
         from distributed import Client, KilledWorker, as_completed
     except ModuleNotFoundError:
-        raise UserError(
-            'Dask is not installed: a cluster needs pip install "vst[cluster]"'
-        ) from None
+        raise UserError('Dask is not installed: run pip install "vst[cluster]"') from None
     try:
         client = Client(address, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise UserError(f"no Dask scheduler answers at {address}: {error}") from None
+        raise UserError(
+            f"no Dask scheduler answers at {address} ({error}): check the address, or start one with "
+            "`dask scheduler`"
+        ) from None
     with client:
         _require_same_version(client, address)
         waiting = {client.submit(compute, job, pure=False, retries=RETRIES): job for job in jobs}
@@ -55,7 +56,7 @@ def run_on(
                 finish(job, future.result())
             except KilledWorker:
                 raise UserError(
-                    f"{job.label} was under way in several workers as they died: they may lack memory"
+                    f"several workers died while computing {job.label}: give them more memory"
                 ) from None
 
 
@@ -67,7 +68,7 @@ def compute(job: "Job") -> list[dict[str, Any]]:
 
 @cache
 def _prepare() -> None:
-    """Set JAX up once per worker: each has one device, as the local runner's processes have."""
+    """Set up JAX once per worker, with one device, as in the local runner's processes."""
     configure(devices=1)
 
 

@@ -1,4 +1,4 @@
-"""``vst run``, ``vst tune`` and ``vst results``: compute, tune, and see which code results belong to."""
+"""``vst run``, ``vst tune`` and ``vst results``: compute, tune, and check which code made results."""
 
 import argparse
 import time
@@ -37,11 +37,11 @@ def _add_experiment(experiments: argparse._SubParsersAction, experiment: Experim
     if any(option.name == "datasets" for option in experiment.options):
         _add_table(parser)
     parser.add_argument(
-        "--profile", default="quick", help=f"how much: {', '.join(PROFILES)} (default quick)"
+        "--profile",
+        default="quick",
+        help=f"how much to compute: {', '.join(PROFILES)} (default quick)",
     )
-    parser.add_argument(
-        "--stale", action="store_true", help="compute again what today's code did not compute"
-    )
+    parser.add_argument("--stale", action="store_true", help="also recompute results of older code")
     parser.add_argument(
         "--publish", action="store_true", help="write into the published results, data/results"
     )
@@ -66,7 +66,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--table", default="", help="a CSV or Parquet file of your own")
+    parser.add_argument("--table", default="", help="your own CSV or Parquet file")
     parser.add_argument("--target", default="", help="the column of that file to predict")
 
 
@@ -80,16 +80,16 @@ def _add_tune(commands: argparse._SubParsersAction) -> None:
     tune = commands.add_parser(
         "tune", help="tune models on validation rows, resuming earlier trials"
     )
-    _add_option(tune, Option("datasets", "names", "data sets (default: all that are here)"))
+    _add_option(tune, Option("datasets", "names", "data sets (default: all on this machine)"))
     _add_table(tune)
     _add_option(tune, Option("models", "names", "models (default: all)"))
     tune.add_argument(
         "--trials",
         type=_positive,
-        help="trials per model and data set (default: by the model's cost)",
+        help="trials per model and data set (default: depends on the model's cost)",
     )
     tune.add_argument(
-        "--publish", action="store_true", help="go on with the published trials, data/tuning"
+        "--publish", action="store_true", help="continue the published trials in data/tuning"
     )
     tune.add_argument("--out", type=Path, help="directory of the trials (default: in _build)")
     _add_workers(tune)
@@ -97,24 +97,24 @@ def _add_tune(commands: argparse._SubParsersAction) -> None:
 
 
 def _add_results(commands: argparse._SubParsersAction) -> None:
-    results = commands.add_parser("results", help="which code the published results belong to")
+    results = commands.add_parser("results", help="check which code made the published results")
     actions = results.add_subparsers(title="actions", required=True, metavar="ACTION")
     status = actions.add_parser(
         "status",
-        help="list results that today's code would not compute",
-        description="Compute every model's fingerprint and list the published results that carry "
-        "another one. The exit code is 1 if there are some.",
+        help="list results that older code made",
+        description="Compute every model's fingerprint and list the published results that carry a "
+        "different one. The exit code is 1 if there are any.",
     )
-    status.add_argument("--all", action="store_true", help="list the others as well")
+    status.add_argument("--all", action="store_true", help="also list current results")
     status.set_defaults(run=_status)
     verify = actions.add_parser(
         "verify",
-        help="compute a few published results again and compare",
-        description="Compute published results again, the quickest first, and compare the scores. "
-        "The exit code is 1 if one differs by more than other seeds do.",
+        help="recompute a few published results and compare",
+        description="Recompute published results, quickest first, and compare the scores. The exit "
+        "code is 1 if one differs by more than different seeds do.",
     )
     verify.add_argument("--experiment", default="regression", help="default: regression")
-    verify.add_argument("--cells", type=_positive, default=5, help="how many (default 5)")
+    verify.add_argument("--cells", type=_positive, default=5, help="how many results (default 5)")
     verify.set_defaults(run=_verify)
 
 
@@ -149,7 +149,7 @@ def _positive_real(text: str) -> float:
     return value
 
 
-#: How the text of an option of each kind is read.
+#: Parsers of the kinds of options.
 KINDS: dict[str, Callable[[str], Any]] = {
     "names": _names,
     "numbers": _numbers,
@@ -160,7 +160,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
 
 
 def _chosen(options: argparse.Namespace, experiment: Experiment) -> dict[str, Any]:
-    """The experiment's options that were given."""
+    """The experiment's options that the user gave."""
     given = {option.name: getattr(options, option.name) for option in experiment.options}
     chosen = {name: value for name, value in given.items() if value}
     own = _own_table(options) if hasattr(options, "table") else []
@@ -169,7 +169,7 @@ def _chosen(options: argparse.Namespace, experiment: Experiment) -> dict[str, An
 
 def _own_table(options: argparse.Namespace) -> list[str]:
     if bool(options.table) != bool(options.target):
-        raise UserError("--table and --target belong together: the file, and its column to predict")
+        raise UserError("--table and --target belong together: give the file and its column")
     return [f"{options.table}:{options.target}"] if options.table else []
 
 
@@ -177,7 +177,7 @@ def _run(options: argparse.Namespace) -> int:
     experiment, chosen = options.experiment, _chosen(options, options.experiment)
     if options.stale and options.profile == "paper" and not (options.publish or options.out):
         raise UserError(
-            "--stale with --profile paper needs --publish: published rows count before own"
+            "--stale with --profile paper needs --publish, since published rows take precedence"
         )
     obtained = obtain(
         experiment,
@@ -198,7 +198,7 @@ def _run(options: argparse.Namespace) -> int:
     print("\nWhere the time went, in seconds:")
     print(results.groupby("model")["seconds"].sum().sort_values(ascending=False).to_string())
     for name in obtained.absent:
-        print(f"{name} is not on this machine, so that its results were left out")
+        print(f"{name} is not on this machine: its results are left out")
     return 0
 
 
@@ -217,7 +217,7 @@ def _tune(options: argparse.Namespace) -> int:
 
     jobs = [Tuning(dataset, name, trials(name), place) for dataset in on for name in names]
     start = time.perf_counter()
-    # The trials write themselves down, and leave no rows to keep.
+    # The jobs write their own trials and return no rows.
     runner.run(jobs, Store(place, COLUMNS), workers=options.workers)
     best = tuned_table([place])
     shown = best[best["dataset"].isin(map(datasets.file, on)) & best["model"].isin(names)]
@@ -241,10 +241,10 @@ def _status(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     if options.experiment not in EXPERIMENTS:
         raise UserError(
-            f"no experiment is called {options.experiment}; there are: {', '.join(EXPERIMENTS)}"
+            f"there is no experiment {options.experiment}: choose from {', '.join(EXPERIMENTS)}"
         )
     found = stored.verify(EXPERIMENTS[options.experiment], options.cells)
     if found.empty:
-        raise UserError(f"nothing is published of {options.experiment}")
+        raise UserError(f"{options.experiment} has no published results: run it with --publish")
     print(found.to_string(index=False))
     return 0 if found["same"].all() else 1

@@ -1,4 +1,4 @@
-"""Data sets as experiments name them: one of the catalogue's, or ``file.csv:target``."""
+"""Names of data sets in experiments: a name in the catalogue, or ``file.csv:target``."""
 
 import hashlib
 from pathlib import Path
@@ -15,14 +15,14 @@ from vst.tables import load_table
 REGRESSION = tuple(info.name for info in CATALOGUE.values() if info.task == "regression")
 
 
-#: The paper's regression data sets, in the order of the columns of its tables.
+#: The paper's regression data sets, in the column order of its tables.
 PAPER_ORDER = (
     "power", "protein", "boston", "naval", "yacht", "song", "concrete", "energy", "kin8nm", "wine",
 )  # fmt: skip
 
 
 def papers() -> list[str]:
-    """The paper's data sets. Where there are no results of *song*, its part under its own name."""
+    """The paper's data sets. Without results on *song*, its part stands in, under its own name."""
     whole = (bundled_directory() / "results" / "regression" / "song.csv").exists()
     return ["song_8k" if name == "song" and not whole else name for name in PAPER_ORDER]
 
@@ -34,7 +34,7 @@ def load(name: str) -> Dataset:
 
 
 def size(name: str) -> Size:
-    """Rows and features as models see them; of the catalogue also where the data are not here."""
+    """Rows and encoded features; for the catalogue's data sets, even if the data are missing here."""
     if name in CATALOGUE:
         return Size(CATALOGUE[name].rows, CATALOGUE[name].features)
     dataset = load(name)
@@ -53,7 +53,7 @@ def label(name: str) -> str:
 
 
 def file(name: str) -> str:
-    """The name of the file that a data set's results go to, another one when a user's file changes."""
+    """The name of a data set's results file; it changes when a user's file changes."""
     path, target = as_file(name)
     if not path:
         return name
@@ -66,7 +66,7 @@ def _stem(name: str) -> str:
 
 
 def as_file(name: str) -> tuple[str, str]:
-    """Path and target of a user's file; both empty for a name.
+    """Path and target of a user's file; both are empty for a name in the catalogue.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def as_file(name: str) -> tuple[str, str]:
     """
     parts = name.split(":")
     splits = [(":".join(parts[:i]), ":".join(parts[i:])) for i in range(1, len(parts))]
-    # Colons may belong to the path or to the column: the longest path that exists decides.
+    # The path and the column may contain colons: the longest path that exists wins.
     existing = [split for split in splits if Path(split[0]).expanduser().is_file()]
     return (existing or splits or [("", "")])[-1]
 
@@ -86,24 +86,21 @@ def is_file(name: str) -> bool:
 
 
 def is_here(name: str) -> bool:
-    """Whether a data set is on this machine; an empty name stands for none that is needed."""
+    """Whether a data set is on this machine; an empty name means that none is needed."""
     return not name or is_file(name) or find(CATALOGUE[name]) is not None
 
 
 def check(names: list[str]) -> None:
-    """Refuse data sets that do not exist or are not here, before anything is computed."""
+    """Refuse unknown data sets and those not on this machine, before anything is computed."""
     known = [name for name in names if not is_file(name)]
     unknown = [name for name in known if name not in REGRESSION]
     if unknown:
         raise UserError(
-            f"no regression data set is called {', '.join(unknown)}; there are: "
-            f"{', '.join(REGRESSION)}, and a file of your own is named with its target, "
-            "as in homes.csv:price"
+            f"there is no regression data set {', '.join(unknown)}: choose from "
+            f"{', '.join(REGRESSION)}, or name your own file with its target, as in homes.csv:price"
         )
     absent = [name for name in known if not is_here(name)]
     if absent:
-        raise UserError(
-            f"not on this machine: {', '.join(absent)}; `vst data fetch` downloads data sets"
-        )
+        raise UserError(f"not on this machine: {', '.join(absent)}; download with `vst data fetch`")
     for name in set(names) - set(known):
         load(name)

@@ -1,4 +1,4 @@
-"""Out-of-distribution detection: how well the epistemic variance tells test rows from others' rows."""
+"""Out-of-distribution detection: how well the epistemic variance separates test rows from others."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +26,9 @@ class Detection:
 
 
 def detect(model: Fitted, data: Prepared) -> dict[str, Any]:
-    """Both AUROCs of a model, and where the OOD rows come from.
+    """Both AUROCs of a model, and the source of the OOD rows.
 
-    The values are missing for a model that draws a single mean function, and where no OOD rows are at
-    hand.
+    The values are missing if the model has a single mean function, or if there are no OOD rows.
     """
     try:
         rows = ood_set(data)
@@ -48,7 +47,7 @@ def detect(model: Fitted, data: Prepared) -> dict[str, Any]:
 def epistemic_variance(
     model: Fitted, x: Float[np.ndarray, "n d"]
 ) -> Float[np.ndarray, " n"] | None:
-    """Variance of the mean over posterior draws or members; none if there is only one."""
+    """Variance of the mean over posterior draws or members; None if there is only one."""
     means = model.mean_draws(x)
     return None if len(means) == 1 else np.var(means, axis=0)
 
@@ -66,10 +65,10 @@ def auroc(inside: Float[np.ndarray, " n"], outside: Float[np.ndarray, " m"]) -> 
 
 
 def auroc_of_one_node(inside: Float[np.ndarray, " n"], outside: Float[np.ndarray, " m"]) -> float:
-    """AUROC in the paper's form: of a decision tree with one node, fitted to the scores.
+    """AUROC as in the paper: of a decision tree with one node, fitted to the scores.
 
-    One threshold has one point on the ROC curve, so that this is the mean of the two rates of rows on
-    the right side of it.
+    One threshold gives one point on the ROC curve, so this is the mean of the true positive and true
+    negative rates.
 
     Examples
     --------
@@ -77,12 +76,12 @@ def auroc_of_one_node(inside: Float[np.ndarray, " n"], outside: Float[np.ndarray
     0.75
     """
     labels = np.repeat([0, 1], [len(inside), len(outside)])
-    # Ranks instead of scores: scikit-learn's trees take values within 1e-7 of each other as equal.
+    # Ranks instead of scores: scikit-learn's trees treat values within 1e-7 of each other as equal.
     scores = rankdata(_finite(np.concatenate([inside, outside])))[:, None]
     node = DecisionTreeClassifier(max_depth=1, class_weight="balanced", random_state=0)
     return float(roc_auc_score(labels, node.fit(scores, labels).predict_proba(scores)[:, 1]))
 
 
 def _finite(scores: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Scores in which a variance that overflowed is the largest there is."""
+    """Scores in which an overflowed variance is the largest number."""
     return np.nan_to_num(scores.astype(np.float64), nan=LARGEST, posinf=LARGEST)

@@ -1,4 +1,4 @@
-"""Small fits that a chapter makes on the spot, to show what its tables cannot."""
+"""Small fits that a chapter makes itself, to show what its tables cannot."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,12 @@ from vst.companion.peers.libraries import library
 from vst.companion.protocol import OODSet, ood_set, prepare
 from vst.errors import MissingDataError
 
-#: Where the OOD rows come from on a machine that has neither *song* nor its part.
+#: The source of OOD rows on a machine without *song* or its part.
 BUNDLED_PARTNER = "naval"
 
 
 def ood_rows(dataset: str, partner: str = "") -> OODSet:
-    """The OOD set of a data set; without *song*, with a bundled partner that its caption names."""
+    """The OOD set of a data set; without *song*, its caption names the bundled partner used."""
     data = prepared(dataset)
     if partner:
         return ood_set(data, partner=partner)
@@ -32,7 +32,7 @@ def ood_rows(dataset: str, partner: str = "") -> OODSet:
 def detections(
     dataset: str, models: Sequence[str], rows: OODSet, *, profile: str = "paper", fold: int = 0
 ) -> list[Detection]:
-    """Fit some models to one fold, with the tuned settings, and score the rows of an OOD set."""
+    """Fit models to one fold with their tuned settings, and score the rows of an OOD set."""
     datasets.check([dataset])
     found = []
     for name in regression.chosen_models(models):
@@ -48,11 +48,11 @@ def detections(
 
 
 def distances(dataset: str) -> dict[str, float] | None:
-    """How well two distances from the mean tell the rows apart, without any model.
+    """How well two distances from the mean separate the rows, without any model.
 
-    A function that is linear around the data, with independent weights of equal variance, has an
-    epistemic variance that grows with the plain distance; if the weights act on whitened features, with
-    Mahalanobis' distance, which knows how the features go together.
+    For a locally linear function with independent weights of equal variance, the epistemic variance
+    grows with the Euclidean distance. If the weights act on whitened features, it grows with the
+    Mahalanobis distance, which accounts for correlations between features.
     """
     if not datasets.is_here(dataset):
         return None
@@ -69,9 +69,9 @@ def distances(dataset: str) -> dict[str, float] | None:
 
 
 def other_splits(model: str, dataset: str, column: str, splits: int = 10) -> list[float]:
-    """What other choices of the test rows make of a model's score on its first fold.
+    """A model's scores on its first fold, for other choices of the test rows.
 
-    The paper does not say how it chose its test rows. Choose a model that is quick to fit.
+    The paper does not say how it chose its test rows. Use a model that fits quickly.
     """
     setting = MODEL_BY_ID[model].setting(tuned_settings().get((dataset, model), {}))
     found = []
@@ -84,7 +84,7 @@ def other_splits(model: str, dataset: str, column: str, splits: int = 10) -> lis
 
 
 def catboost_on_a_constant() -> str:
-    """What CatBoost says to a target that never changes."""
+    """CatBoost's error for a constant target."""
     catboost = library("catboost")
     model = catboost.CatBoostRegressor(
         loss_function="RMSEWithUncertainty", allow_writing_files=False
@@ -93,4 +93,4 @@ def catboost_on_a_constant() -> str:
         model.fit(np.arange(20.0)[:, None], np.zeros(20), verbose=False)
     except catboost.CatBoostError as error:
         return str(error).rpartition(": ")[2]
-    return "it was fitted after all"
+    return "no error: the model was fitted"

@@ -1,6 +1,6 @@
-"""The one shape of all experiments: options, jobs, columns, results; and the one way to get results.
+"""The common form of all experiments (options, jobs, columns), and the function that gets results.
 
-An experiment divides its work into *jobs*, groups of cells that are computed together. The command line
+An experiment splits its work into *jobs*, groups of cells that are computed together. The command line
 and the chapters both call :func:`obtain`, which computes what is not stored.
 """
 
@@ -18,13 +18,13 @@ from vst.companion.experiments.store import Store
 from vst.datasets.places import bundled_directory, in_checkout
 from vst.errors import UserError
 
-#: Columns of every experiment's results: what a cell is, and what produced it.
+#: Columns of every experiment's results: the cell's description and provenance.
 IDENTITY = ("key", "dataset", "model", "seed")
 ORIGIN = ("seconds", "parameters", *PROVENANCE)
 
 
 class Option(NamedTuple):
-    """What a user may choose of an experiment, on the command line as in its chapter."""
+    """An option of an experiment, on the command line and in its chapter."""
 
     name: str
     kind: Literal["names", "numbers", "count", "number", "real", "flag"]
@@ -33,21 +33,21 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """Cells of one data set that are computed together, in a process of their own.
+    """Cells of one data set that one process computes together.
 
     Attributes
     ----------
     compute_cells
-        Scores of some cells, in their order; a function of a module, so that it can be sent.
+        Returns the scores of cells, in order; a module-level function, so that it can be pickled.
     divisible
-        Whether a cell comes out the same without those beside it.
+        Whether a cell's result does not depend on the other cells.
     note
-        What the label says beside data set and model.
+        Added to the label after data set and model.
     needs
         The data set that must be on this machine; empty if none.
     fitted_by
-        The model or agent whose code computes it, by which its rows are fingerprinted; if empty, the
-        cells' own model.
+        The model or agent whose code computes the job and fingerprints its rows; if empty, the cells'
+        own model.
     """
 
     cells: tuple[Cell, ...]
@@ -73,7 +73,7 @@ class Job:
         return len(self.cells)
 
     def compute(self) -> list[dict[str, Any]]:
-        """Compute every cell: its scores, its description, and what produced it."""
+        """Compute every cell: its scores, description and provenance."""
         scores = self.compute_cells(self.cells)
         code = self.fitted_by or self.cells[0].model
         origin = {**provenance(), "fingerprint": fingerprints.of(code)}
@@ -83,7 +83,7 @@ class Job:
         ]
 
     def without(self, have: set[str]) -> "Job | None":
-        """What is left of the job where some cells are there."""
+        """The job without the cells that are already stored; None if nothing is left."""
         left = tuple(cell for cell in self.cells if cell.key not in have)
         if not left:
             return None
@@ -97,21 +97,21 @@ class Experiment:
     Attributes
     ----------
     name
-        On the command line, and of the directory of results.
+        Name on the command line and of the results directory.
     description
-        What it computes, for a help text.
+        What it computes, for the help text.
     options
-        What may be chosen; `jobs` takes them by name.
+        The user's options; `jobs` takes them by name.
     jobs
-        All work for a profile and what was chosen.
+        Returns all jobs for a profile and the user's options.
     scores
-        Columns of its own.
+        The experiment's own columns.
     parts
-        Tables beside the results, by name: their columns, of which the first few identify a line.
+        Additional tables, by name: their columns, of which the first few identify a line.
     by, summarised
-        What the command line prints: means of these scores over the other columns.
+        The command line prints means of the scores ``summarised``, grouped by ``by``.
     fitted_by
-        The model or agent whose code computes a row, given the row's model.
+        Returns the model or agent whose code computes a row, given the row's model.
     """
 
     name: str
@@ -131,16 +131,16 @@ class Experiment:
 
 
 class Part(NamedTuple):
-    """A table beside an experiment's results: lines that belong to a row by its key."""
+    """An additional table of an experiment: its lines belong to a row by the row's key."""
 
     columns: tuple[str, ...]
-    unique: int  #: so many of the columns, after the key, identify a line
+    unique: int  #: number of columns after the key that identify a line
 
 
 class Results(Store):
-    """The results of an experiment, and beside them its parts in directories of their own.
+    """The results of an experiment, and its parts in separate directories.
 
-    Parts are written first: a row that is in the results has them.
+    Parts are written first, so that every row in the results has its parts.
     """
 
     def __init__(self, experiment: Experiment, directory: Path):
@@ -153,7 +153,7 @@ class Results(Store):
         }
 
     def require_writable(self, names: Iterable[str] | None = None) -> None:
-        """Refuse a place that cannot be written to, of the rows or of a part."""
+        """Raise an error if the rows or a part cannot be written."""
         names = None if names is None else list(names)
         super().require_writable(names)
         for part in self.parts.values():
@@ -171,18 +171,18 @@ class Results(Store):
 
 @dataclass(frozen=True, eq=False)
 class Obtained:
-    """Rows of the cells that were asked for.
+    """Rows of the requested cells.
 
     Attributes
     ----------
     results
         One row per cell.
     parts
-        The tables beside them.
+        The experiment's additional tables.
     datasets, models
-        What was asked for, in order.
+        The requested names, in order.
     missing
-        How many of the cells are not there.
+        Number of requested cells without a result.
     absent
         Data sets of missing cells that are not on this machine.
     """
@@ -208,25 +208,25 @@ def obtain(
     announce: Callable[[str], None] | None = None,
     **chosen: Any,
 ) -> Obtained:
-    """Results of an experiment: those that are stored, and the others computed now.
+    """Results of an experiment: reads the stored ones and computes the others.
 
     Parameters
     ----------
     profile
         How much to compute: ``smoke``, ``quick`` or ``paper``.
     compute
-        Whether to compute the cells that are not stored. By default all profiles do but ``paper``,
-        whose results are published, and would take hours.
+        Whether to compute the cells that are not stored. By default, all profiles but ``paper`` do;
+        its results are published and would take hours.
     again
-        Keys of cells to compute although they are stored.
+        Keys of stored cells to compute again.
     publish
-        Write into the published results rather than below ``_build``.
+        Write into the published results instead of ``_build``.
     out
-        Directory of the results instead.
+        Another directory for the results.
     workers, scheduler
-        Processes, or the address of a Dask cluster's scheduler.
+        Number of processes, or the address of a Dask scheduler.
     announce
-        Told how much there is to compute.
+        Called with a message about how much there is to compute.
     chosen
         The experiment's own options, by name.
     """
@@ -234,39 +234,39 @@ def obtain(
     compute = limits.computes if compute is None else compute
     jobs = experiment.jobs(limits, compute=compute, **chosen)
     if not compute and any(datasets.is_file(job.needs) for job in jobs):
-        raise UserError("results of a file of your own are not published: choose profile quick")
+        raise UserError("there are no published results of your own file: choose profile quick")
     places = [out] if out else directories(experiment.name, profile)
     stores = [Results(experiment, place) for place in places]
     if compute:
         store = stores[0] if publish and not out else stores[-1]
         if publish:
             require_publishable(profile, [job.needs for job in jobs])
-        # Published rows are computed in one piece: what one has oneself is not taken over.
+        # Published rows must be complete: the user's own rows are not copied into them.
         looked_at = [store] if publish else stores
         _compute(jobs, looked_at, store, set(again), workers, scheduler, announce)
     return _gather(jobs, stores)
 
 
 def directories(experiment: str, profile: str) -> list[Path]:
-    """Where results are looked for, the first place first: published ones, then one's own."""
+    """The stores to read, in order: published results, then the user's own."""
     own = Path("_build") / "results" / profile / experiment
     return [published(experiment), own] if profile == "paper" else [own]
 
 
 def published(experiment: str) -> Path:
-    """Where an experiment's published results are kept."""
+    """Directory of an experiment's published results."""
     return bundled_directory() / "results" / experiment
 
 
 def require_publishable(profile: str, names: Iterable[str]) -> None:
-    """Refuse to publish what is not the protocol's, or into an installed package."""
+    """Refuse to publish anything but the full protocol, or into an installed package."""
     if profile != "paper":
-        raise UserError("--publish goes with --profile paper: only the full protocol is published")
+        raise UserError("--publish needs --profile paper: only the full protocol is published")
     if not in_checkout():
         raise UserError("--publish needs a checkout of the repository: this package is installed")
     files = sorted({name for name in names if datasets.is_file(name)})
     if files:
-        raise UserError(f"results of a file of your own are not published: {', '.join(files)}")
+        raise UserError(f"results of your own files cannot be published: {', '.join(files)}")
 
 
 def _compute(
@@ -297,7 +297,7 @@ def _gather(jobs: Sequence[Job], stores: Sequence[Results]) -> Obtained:
         frames = [store.load(_files(jobs)) for store in several]
         frame = pd.concat([frame for frame in frames if len(frame)] or frames[:1])
         frame = frame[frame["key"].isin(cells)].drop_duplicates(list(several[0].unique))
-        # In the order that was asked for: which job ended first is not to be seen in a table.
+        # In the requested order: a table must not depend on which job ended first.
         return frame.sort_values(
             "key", key=lambda keys: keys.map(place), kind="stable"
         ).reset_index(drop=True)
@@ -320,7 +320,7 @@ def _files(jobs: Sequence[Job]) -> list[str]:
 
 
 def summary(experiment: Experiment, results: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of an experiment's scores, as the command line prints them."""
+    """Mean and standard deviation of an experiment's scores, for the command line."""
     return means(results, experiment.summarised, experiment.by)
 
 
@@ -329,7 +329,7 @@ def means(
     scores: Sequence[str] = ("log_likelihood", "rmse"),
     by: Sequence[str] = ("model", "dataset"),
 ) -> pd.DataFrame:
-    """Mean and standard deviation of some scores over folds or seeds."""
+    """Mean and standard deviation of scores over folds or seeds."""
     columns: dict[str, tuple[str, str]] = {}
     for score in scores:
         columns |= {score: (score, "mean"), f"{score}_error": (score, "std")}

@@ -1,7 +1,7 @@
-"""Fingerprints: the score of a tiny fixed fit of each model, by which results belong to code.
+"""Fingerprints: the score of a tiny fixed fit of each model, which ties results to code.
 
-A change of code that changes a model's numbers changes its fingerprint; one that does not, does not.
-Every stored row carries its model's fingerprint, so that rows of older code can be told.
+A model's fingerprint changes exactly when a change of code changes the model's numbers. Every stored
+row carries its model's fingerprint, which identifies rows of older code.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from vst.companion.experiments.profiles import Profile
 from vst.companion.models import LIBRARIES, MODEL_BY_ID
 from vst.runtime import user_cache
 
-#: Small enough for a second, large enough that every part of a model takes part.
+#: Small enough to take a second, large enough to use every part of a model.
 TINY = Profile(
     "fingerprint",
     limits={
@@ -31,24 +31,24 @@ TINY = Profile(
     },
 )  # fmt: skip
 
-#: A learning rate at which a hundred steps take a soft tree somewhere.
-BRISK = 0.03
+#: A learning rate large enough that a soft tree learns something in a hundred steps.
+LARGE_LEARNING_RATE = 0.03
 
-#: Decisions of an agent's tiny run: a few after its initial pulls of twenty arms.
+#: Decisions in an agent's tiny run: the initial pulls of twenty arms, and a few more.
 DECISIONS = 160
 
-#: Fingerprints closer than this, as a share of them, are equal: what rounding on another machine does.
+#: Relative difference up to which fingerprints are equal: rounding differs between machines.
 TOLERANCE = 1e-3
 
 #: Packages whose versions may change a fingerprint.
 PACKAGES = ("jax", "numpy", *LIBRARIES)
 
-#: What distinguishes an agent's name from a model's.
+#: Prefix that distinguishes an agent's name from a model's.
 AGENT = "agent "
 
 
 def of(name: str) -> str:
-    """The fingerprint of a model or an agent, computed once for a state of the code."""
+    """The fingerprint of a model or agent, computed once per version of the code."""
     return _known()(name)
 
 
@@ -70,7 +70,7 @@ def fingerprint(name: str) -> str:
 
 
 def equal(stored: str, now: str) -> bool:
-    """Whether two fingerprints are of the same numbers.
+    """Whether two fingerprints agree up to rounding.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _of_model(name: str) -> float:
     x, y = _rows()
     setting = TINY.limited(MODEL_BY_ID[name].settings)
     if MODEL_BY_ID[name].is_soft:
-        setting = replace(setting, learning_rate=BRISK)
+        setting = replace(setting, learning_rate=LARGE_LEARNING_RATE)
     fitted = fit_rows(setting, x[:60], y[:60], seed=0)
     found = score(fitted, x[60:], y[60:])
     return float(found["rmse"] if found["log_likelihood"] is None else found["log_likelihood"])
@@ -111,13 +111,13 @@ def _known() -> "Known":
 
 
 class Known:
-    """Fingerprints of the present code, in a file of the user's cache."""
+    """Fingerprints of the current code, in a file of the user's cache."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def __call__(self, name: str) -> str:
-        """The fingerprint of a name, computed if it is not there."""
+        """The fingerprint of a name, computed if it is not in the file."""
         known = self._read()
         if name not in known:
             known = self._read() | {name: fingerprint(name)}
@@ -141,7 +141,7 @@ class Known:
 
 
 def _digest() -> str:
-    """A hash of the package's code, and of the versions of what it computes with."""
+    """A hash of the package's code and of the versions of the packages it computes with."""
     root = Path(vst.__file__).parent
     digest = hashlib.sha256(json.dumps([_version(name) for name in PACKAGES]).encode())
     for path in sorted(root.rglob("*.py")):

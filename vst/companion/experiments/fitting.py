@@ -1,4 +1,4 @@
-"""Models fitted to folds and scored: soft trees all folds in one program, peers one by one."""
+"""Fits models to folds and scores them: all folds of a soft tree in one program, peers one by one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ from vst.predictive import (
 )
 from vst.soft_trees import FittedStack, SoftTrees, Streams, fit_many
 
-#: Posterior draws behind every score.
+#: Posterior draws for every score.
 DRAWS = 100
 
-#: The last steps, over which the ELBO's estimates are averaged.
+#: Number of last steps over which the ELBO is averaged.
 ELBO_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTrees:
-    """A fitted VST or VSGBM, with the two functions of a peer."""
+    """A fitted VST or VSGBM with a peer's interface."""
 
     draws: Draws
     elbo: float = float("nan")  #: at the end of training, in nats per row; of a VSGBM's last tree
@@ -53,18 +53,18 @@ class FittedTrees:
 
 
 def prepared(dataset: str, whiten: bool = False) -> Prepared:
-    """The paper's split of a data set; kept, since cells of one data set follow each other."""
+    """The paper's split of a data set, cached because consecutive cells share a data set."""
     return _prepared(dataset, whiten, datasets.file(dataset))
 
 
 @lru_cache(maxsize=2)
 def _prepared(dataset: str, whiten: bool, file: str) -> Prepared:
-    """The same; ``file`` is another one when a user's file has changed."""
+    """Like `prepared`; ``file`` changes when a user's file changes."""
     return prepare(datasets.load(dataset), whiten=whiten)
 
 
 def prepared_for(setting: Any, dataset: str) -> Prepared:
-    """A data set as a model with these settings takes it."""
+    """A data set prepared for a model with these settings."""
     return prepared(dataset, bool(getattr(setting, "whiten", False)))
 
 
@@ -72,7 +72,7 @@ def prepared_for(setting: Any, dataset: str) -> Prepared:
 def fit_folds(
     setting: Any, data: Prepared, folds: Sequence[int], seeds: Sequence[int]
 ) -> list[Fitted]:
-    """Fit a model to the training rows of some folds, with a seed each."""
+    """Fit a model to the training rows of some folds, with one seed each."""
     rows = [data.folds.train.rows(fold) for fold in folds]
     return [
         fit_rows(setting, data.x_train[used], data.y_train[used], seed=seed)
@@ -107,7 +107,7 @@ def _(
 def fit_stack(
     settings: Sequence[SoftTrees], data: Prepared, folds: Sequence[int], seeds: Sequence[int]
 ) -> FittedStack:
-    """Fit soft trees to folds, one setting and one seed for each, in one program."""
+    """Fit soft trees to folds in one program, with one setting and one seed each."""
     streams = [
         Streams.of_key(cell_key(seed, fold), setting.members)
         for setting, fold, seed in zip(settings, folds, seeds, strict=True)
@@ -117,7 +117,7 @@ def fit_stack(
 
 
 def cell_key(seed: int, fold: int) -> jax.Array:
-    """The random key of a cell, which is its estimator's ``random_state``."""
+    """The random key of a cell, used as its estimator's ``random_state``."""
     return jax.random.fold_in(jax.random.key(seed), fold)
 
 
@@ -130,9 +130,9 @@ def fitted(stack: FittedStack, i: int) -> FittedTrees:
 def log_likelihood_by_trees(
     stack: FittedStack, i: int, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " trees"]:
-    """Mean log-likelihood of the VSGBMs that the first tree, the first two, ... of fit ``i`` are.
+    """Mean log-likelihood of the VSGBMs made of the first tree, the first two trees, ... of fit ``i``.
 
-    Each tree is evaluated once, where scoring the ensembles one by one would evaluate it in all.
+    Each tree is evaluated only once; scoring the ensembles one by one would evaluate it in each.
     """
     setting = stack.settings[i]
     tree_key, noise_key = jax.random.split(stack.streams[i].drawing)

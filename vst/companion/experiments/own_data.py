@@ -1,4 +1,4 @@
-"""A table of the user's own: the models beyond the paper, fitted to most rows, tried on the rest."""
+"""The user's own table: the models beyond the paper, fitted to most rows and tested on the rest."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +17,16 @@ from vst.estimators import VSGBMRegressor, VSTRegressor
 from vst.predictive import PredictiveDistribution
 from vst.tables import load_table, read_table, refuse_codes
 
-#: The bundled table that the chapter shows if it is given none.
+#: The bundled table that the chapter shows by default.
 EXAMPLE = "concrete"
 
-#: Fewer rows than this leave too few to try a model on.
+#: With fewer rows, too few are left to test a model on.
 FEWEST_ROWS = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A table, and the rows of it that models do not see."""
+    """A table and its held-out rows."""
 
     dataset: Dataset
     x_train: pd.DataFrame
@@ -46,15 +46,15 @@ class OwnFit:
 
 
 def hold_out(table: str = "", target: str = "", *, seed: int = 0) -> Held:
-    """Read a table and hold every fifth row out; without a name, the bundled example."""
+    """Read a table and hold out every fifth row; without a name, use the bundled example."""
     if bool(table) != bool(target):
         given, lacking = ("table", "target") if table else ("target", "table")
         raise UserError(f"{given} was given without {lacking}: name the file and its column")
     dataset = load_table(table, target=target) if table else load_dataset(EXAMPLE)
     if dataset.n < FEWEST_ROWS:
         raise UserError(
-            f"{dataset.name} has {dataset.n} rows: at least {FEWEST_ROWS} are needed, a fifth of "
-            "them to try the models on"
+            f"{dataset.name} has {dataset.n} row{'s' if dataset.n != 1 else ''}: at least "
+            f"{FEWEST_ROWS} are needed, since a fifth of them is held out"
         )
     require_complete(dataset.name, dataset.X)
     split = split_rows(dataset.n, seed=seed)
@@ -90,15 +90,15 @@ def fit_both(
 
 
 def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFrame, str]:
-    """Rows to compare with the held-out ones, and a sentence that says which they are.
+    """Rows to compare with the held-out ones, and a phrase that describes them.
 
-    Without a second file, every column of the held-out rows is shuffled by itself: the features keep
-    their ranges, and lose what they have to do with each other.
+    Without a second file, every column of the held-out rows is shuffled separately: the features keep
+    their ranges and lose their correlations.
     """
     if not other:
         rng = np.random.default_rng(seed)
         columns = {name: rng.permutation(held.x_test[name]) for name in held.x_test.columns}
-        words = "the held-out rows themselves, with every column shuffled by itself"
+        words = "the held-out rows themselves, with every column shuffled separately"
         return pd.DataFrame(columns).astype(held.x_test.dtypes), words
     path = Path(other).expanduser()
     frame = read_table(path)
@@ -109,7 +109,7 @@ def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFr
             f"{held.dataset.name}"
         )
     if len(frame) == 0:
-        raise UserError(f"{other} has column names but no rows")
+        raise UserError(f"{other} has column names but no rows: add rows of values")
     features = frame[list(held.x_test.columns)]
     refuse_codes(features, other)
     require_complete(path.name, features)
@@ -119,7 +119,7 @@ def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFr
 def pit(fit: OwnFit, y: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
     """Probability integral transform: where each target lies in its predictive distribution.
 
-    Even over [0, 1] if the distributions are right.
+    Uniform on [0, 1] if the distributions are right.
     """
     return fit.predicted.cdf(y)
 

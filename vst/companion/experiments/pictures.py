@@ -1,11 +1,11 @@
 """The paper's pictures of uncertainty: four functions of one variable, and draws of their fits.
 
-The paper shows the pictures and prints the errors of two of them, but says neither what the functions
-are (beyond "step function" and "Daubechies wavelet") nor how many rows were observed with how much
-noise: the problems are those of `vst.companion.protocol.synthetic`.
+The paper shows the pictures and prints the errors of two of them, but does not define the functions
+(beyond "step function" and "Daubechies wavelet") or give the number of rows and the noise. We use the
+problems of `vst.companion.protocol.synthetic`.
 
-A cell is one model fitted to one data set of a picture. Its row holds what the captions speak of, as
-numbers; beside it are the functions that were drawn, for the picture.
+A cell is one model fitted to one data set of a picture. Its row holds measures of what the captions
+claim; an additional table holds the drawn functions.
 """
 
 import time
@@ -51,25 +51,25 @@ PROBLEMS: dict[str, Problem] = {
     "wavelet": Problem(synthetic.wavelet, FOUR, "figure-7"),
 }
 
-#: The soft tree of all four pictures. Depth 5 is what the paper calls reasonable.
+#: The soft tree of all four pictures. The paper calls depth 5 reasonable.
 TREE = SoftTrees(depth=5, beta=20.0, learning_rate=1e-2, steps=3000)
 
-#: Trees of a VSGBM, each of one level fewer than the VST.
+#: Trees of a VSGBM, each one level shallower than the VST.
 N_TREES = 5
 
-#: Gates on the wavelet are softer: steep ones find its waves less often.
+#: The wavelet has softer gates: steep ones find its waves less often.
 WAVELET_BETA = 10.0
 
-#: Functions drawn from each model; fewer where there are more rows.
+#: Functions drawn from each model; fewer for more rows.
 FUNCTIONS, FEWER = 20, 10
 
-#: The last steps of training, over which the ELBO's estimates are averaged.
+#: Number of last training steps over which the ELBO is averaged.
 ELBO_STEPS = 500
 
-#: Half the width of the strip around the jump of which the error there is not counted.
+#: Half the width of the strip around the jump that the error ``away`` excludes.
 STRIP = 0.05
 
-#: Of the grid's points, every so manyeth is stored of a function.
+#: Functions are stored at every second point of the grid.
 EVERY = 2
 
 MEASURES = ("rmse", "inside", "outside", "ratio", "reached", "away")
@@ -104,10 +104,12 @@ def jobs(
     steps: int = 0,
     seed: int = 0,
 ) -> list[Job]:
-    """All work: the figure's fits, and what a few other settings change; 0 is the usual value."""
+    """All jobs: the figures' fits, and fits with a few other settings; 0 means the default."""
     check_names("picture", list(pictures), tuple(PROBLEMS))
     if functions == 1:
-        raise UserError("a spread takes at least two functions to see, got 1")
+        raise UserError(
+            "functions must be an integer >= 2, since one function has no spread, got 1"
+        )
     tree = replace(
         TREE, depth=depth or TREE.depth, beta=beta or TREE.beta, steps=steps or TREE.steps
     )
@@ -163,7 +165,7 @@ def _cells(picture: str, variant: Variant, profile: Profile) -> Iterable[Cell]:
     for seed in variant.seeds:
         for model in variant.models:
             setting = _setting(model, variant)
-            # Peers have as many members or draws as functions are drawn, whatever the profile.
+            # Peers have one member or draw per drawn function, whatever the profile.
             limited = profile.limited(setting) if isinstance(setting, SoftTrees) else setting
             described = {
                 "variant": variant.name,
@@ -186,12 +188,12 @@ def _setting(model: str, variant: Variant) -> Setting:
     return settings[model]
 
 
-#: What a model's settings are.
+#: The settings of a model.
 KINDS: dict[str, type] = {"vst": SoftTrees, "vsgbm": SoftTrees, "xbart": XBART, "sglb": SGLB}
 
 
 def fitted_by(model: str) -> str:
-    """The row of the registry whose code a method of the pictures runs."""
+    """The model in the registry whose code fits a picture's method."""
     return {"vst": "vst-linear", "vsgbm": "vsgbm-linear"}.get(model, model)
 
 
@@ -236,7 +238,7 @@ def sample(
         if isinstance(model, VSTRegressor):
             _keep_best_start(model)
         return model.sample_functions(curve.grid, functions, seed)
-    # Peers take standardised inputs and targets, where the soft trees standardise by themselves.
+    # Peers take standardised inputs and targets; soft trees standardise them themselves.
     x_mean, x_scale = location_and_scale(curve.x)
     y_mean, y_scale = location_and_scale(curve.y)
     fitted = setting.fit((curve.x - x_mean) / x_scale, (curve.y - y_mean) / y_scale, seed=seed)
@@ -244,7 +246,7 @@ def sample(
 
 
 def _keep_best_start(model: VSTRegressor) -> None:
-    """Of several members, keep the one with the highest ELBO."""
+    """Keep only the member with the highest ELBO."""
     best = int(np.argmax(model.elbo_[:, -ELBO_STEPS:].mean(axis=1)))
     model.stacked_posteriors_ = jax.tree.map(
         lambda part: part[best : best + 1], model.stacked_posteriors_
@@ -259,14 +261,14 @@ def rmse(
     Parameters
     ----------
     where
-        Points of the grid to look at instead.
+        Use these points of the grid instead.
     """
     error = draws.mean(axis=0) - curve.truth
     return float(np.sqrt(np.mean(error[curve.inside() if where is None else where] ** 2)))
 
 
 def flat_rmse(curve: Curve) -> float:
-    """The error of a constant at the true function's mean, where there are data: of no fit at all."""
+    """The error of a constant at the true function's mean, where there are data: a baseline."""
     return float(np.std(curve.truth[curve.inside()]))
 
 
@@ -276,14 +278,14 @@ def spread(draws: Float[np.ndarray, "draws m"], where: Bool[np.ndarray, " m"]) -
 
 
 def measure(picture: str, curve: Curve, draws: Float[np.ndarray, "draws m"]) -> dict[str, float]:
-    """What the paper's captions speak of, as numbers.
+    """Measures of what the paper's captions claim.
 
     Returns
     -------
     dict
-        ``rmse``; for the tails and the gap the spread ``inside`` and ``outside`` (of the gap: in it),
-        their ``ratio``, and the share of points outside at which the functions reach the truth,
-        ``reached``; for the step the error ``away`` from it.
+        ``rmse``; for the tails and the gap, the spread ``inside`` and ``outside`` the data, their
+        ``ratio``, and ``reached``, the share of points outside where the functions enclose the truth;
+        for the step, the error ``away`` from it.
     """
     found = {"rmse": rmse(curve, draws)}
     if picture in ("tails", "gap"):
@@ -303,7 +305,7 @@ def measure(picture: str, curve: Curve, draws: Float[np.ndarray, "draws m"]) -> 
 
 
 class Drawn(NamedTuple):
-    """Functions that a model drew, and their error."""
+    """Functions drawn from a model, and their error."""
 
     model: str
     x: Float[np.ndarray, " m"]
@@ -312,7 +314,7 @@ class Drawn(NamedTuple):
 
 
 def curve_of(results: pd.DataFrame, picture: str, variant: str = "usual") -> Curve:
-    """The data set whose fits are drawn: the first."""
+    """The data set whose fits are shown: the first."""
     rows = _rows(results, picture, variant)
     return PROBLEMS[picture].make(n=int(rows["rows"].iloc[0]), seed=int(rows["seed"].min()))
 
@@ -332,7 +334,7 @@ def drawn(obtained: Obtained, picture: str, variant: str = "usual") -> list[Draw
 
 
 def measures(profile: str = "paper") -> pd.DataFrame:
-    """The measures of all fits of a profile."""
+    """The measures of all fits in a profile."""
     return obtain(PICTURES, profile).results
 
 
@@ -342,19 +344,23 @@ def _rows(results: pd.DataFrame, picture: str, variant: str) -> pd.DataFrame:
 
 PICTURES = Experiment(
     NAME,
-    "functions drawn for the paper's pictures of uncertainty, and what their captions speak of",
+    "functions drawn for the paper's pictures of uncertainty, and measures of their captions",
     (
         Option("pictures", "names", "pictures (default: all)"),
         Option("rows", "count", "observations in each data set (default 250)"),
         Option("functions", "count", f"functions drawn from each model (default {FUNCTIONS})"),
         Option("repeats", "count", "data sets of each picture (default: the profile's)"),
-        Option("sizes", "numbers", "more observations of the wavelet (default: the profile's)"),
-        Option("depth", "count", f"of the soft tree (default {TREE.depth})"),
+        Option(
+            "sizes", "numbers", "larger numbers of rows of the wavelet (default: the profile's)"
+        ),
+        Option("depth", "count", f"depth of the soft tree (default {TREE.depth})"),
         Option("beta", "real", f"inverse temperature of the gates (default {TREE.beta:g})"),
-        Option("wavelet_beta", "real", f"the same for the wavelet (default {WAVELET_BETA:g})"),
-        Option("starts", "count", "fits of a VST to the wavelet, of which the best counts"),
+        Option("wavelet_beta", "real", f"beta for the wavelet (default {WAVELET_BETA:g})"),
+        Option("starts", "count", "fits of a VST to the wavelet (the best counts)"),
         Option("steps", "count", f"gradient steps of each soft tree (default {TREE.steps})"),
-        Option("seed", "number", "of the first data set; the others count up from it (default 0)"),
+        Option(
+            "seed", "number", "seed of the first data set; the others count up from it (default 0)"
+        ),
     ),
     jobs,
     ("variant", "rows", *MEASURES),

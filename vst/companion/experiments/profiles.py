@@ -1,4 +1,4 @@
-"""How much to compute: seconds for a test, minutes for a look, hours for the paper's protocol."""
+"""How much to compute: seconds for a test, minutes for a preview, hours for the paper's protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -7,10 +7,10 @@ from typing import Any
 from vst.errors import UserError
 from vst.soft_trees import SoftTrees
 
-#: The training part of every data set is divided into so many folds.
+#: Number of folds of every data set's training part.
 FOLDS = 10
 
-#: Above every number of parameters: full rank.
+#: Larger than any number of parameters, so it means full rank.
 FULL_RANK = 10**6
 
 
@@ -23,16 +23,15 @@ class Profile:
     folds
         Folds per data set.
     datasets, bandits
-        Those to compute where none are named; all that are present if empty.
+        Computed by default; if empty, all that are on this machine.
     ranks
-        Ranks of the ablation; the experiment's own if empty.
+        Ranks of the ablation; if empty, the experiment's own.
     seeds, decisions
-        Runs of each bandit's agent, and most decisions in one; 0 for no limit.
+        Runs of each agent, and the maximum number of decisions in a run; 0 for no limit.
     repeats, sizes, starts
-        Data sets of each picture, larger numbers of rows of the wavelet, and fits of which the best
-        counts.
+        Data sets per picture, larger numbers of rows of the wavelet, and fits to choose the best from.
     limits
-        Upper limits of the settings that cost time, by their names.
+        Upper limits of the settings that cost time, by name.
     """
 
     name: str
@@ -49,11 +48,11 @@ class Profile:
 
     @property
     def computes(self) -> bool:
-        """Whether a chapter computes what is not stored; the full protocol's results are published."""
+        """Whether a chapter computes what is not stored; the full protocol is published instead."""
         return bool(self.limits)
 
     def limited(self, setting: Any) -> Any:
-        """The same model or agent with no more of everything than this profile allows."""
+        """The same model or agent, with its settings cut to this profile's limits."""
         changes: dict[str, Any] = {}
         for name in (entry.name for entry in fields(setting)):
             value = getattr(setting, name)
@@ -64,11 +63,9 @@ class Profile:
         return replace(setting, **changes)
 
     def first_folds(self, wanted: int = 0, most: int = FOLDS) -> range:
-        """The first folds of each data set: as many as wanted, or this profile's up to some number."""
+        """The first folds of each data set: as many as wanted, else this profile's number."""
         if not 0 <= wanted <= FOLDS:
-            raise UserError(
-                f"there are {FOLDS} folds of every data set: choose 1 to {FOLDS}, got {wanted}"
-            )
+            raise UserError(f"every data set has {FOLDS} folds: choose 1 to {FOLDS}, got {wanted}")
         return range(wanted or min(self.folds, most))
 
 
@@ -121,5 +118,5 @@ PROFILES = {
 def profile(name: str) -> Profile:
     """A profile by its name."""
     if name not in PROFILES:
-        raise UserError(f"no profile is called {name}; there are: {', '.join(PROFILES)}")
+        raise UserError(f"there is no profile {name}: choose from {', '.join(PROFILES)}")
     return PROFILES[name]

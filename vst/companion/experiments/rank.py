@@ -1,4 +1,4 @@
-"""Figure 3 of the paper: what the rank of the posterior's covariance is worth, and what it costs."""
+"""Figure 3 of the paper: the benefit and cost of the posterior covariance's rank."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,10 +21,10 @@ NAME = "rank"
 #: The models of the ablation, by the type of leaf.
 LEAVES = {"constant": "vst-const", "linear": "vst-linear"}
 
-#: Ranks to fit, up to the number of parameters; full rank, that number itself, always ends them.
+#: Ranks to fit below the number of parameters; full rank, that number itself, is always added.
 RANKS = (0, 1, 2, 5, 10, 20, 50, 100)
 
-#: Trees are as deep as they can be with about this many parameters, so that full rank can be afforded.
+#: Trees are as deep as about this many parameters allow, so that full rank is affordable.
 MOST_PARAMETERS = 200
 
 STEPS, FOLDS = 10_000, 3
@@ -40,10 +40,10 @@ def jobs(
     folds: int = 0,
     seed: int = 0,
 ) -> list[Job]:
-    """All work: the tuned models, with a depth for which full rank can be afforded."""
+    """All jobs: the tuned models, with a depth at which full rank is affordable."""
     check_names("type of leaves", list(leaves), tuple(LEAVES))
     if any(rank < 0 for rank in ranks):
-        raise UserError(f"a rank cannot be negative, got {min(ranks)}")
+        raise UserError(f"ranks must not be negative, got {min(ranks)}")
     tuned = tuned_settings()
     work = []
     for dataset in regression.chosen_datasets(profile, datasets, compute):
@@ -59,7 +59,7 @@ def jobs(
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Scores, with the rank, the number of parameters, the ELBO and the memory of what is trained."""
+    """Scores, with the rank, the number of parameters, the ELBO and the memory of training."""
     return regression.compute_cells(cells, _more)
 
 
@@ -96,7 +96,7 @@ def ranks_for(p: int, wanted: Sequence[int] = ()) -> list[int]:
 
 
 def state_bytes(p: int, rank: int) -> int:
-    """Bytes that training keeps: mean, scale and factors, and Adam's two moments of each.
+    """Bytes that training keeps: mean, scale and factors, and two Adam moments of each.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Tables 1, 2 and 6 of the paper: log-likelihood, OOD AUROC and RMSE of every model and data set.
 
-A fitted model is scored in all three ways at once, so that none is fitted twice.
+Each fitted model gets all three scores at once, so that none is fitted twice.
 """
 
 import time
@@ -20,16 +20,16 @@ from vst.companion.peers import Fitted
 
 NAME = "regression"
 
-#: Scores of a fit to a fold of a data set.
+#: Scores of a fit to one fold.
 FOLD_SCORES = ("fold", "log_likelihood", "rmse", "auroc", "auroc_node", "ood", "data_sha256")
 
 DATASETS = Option(
     "datasets",
     "names",
-    "data sets; a file of your own as file.csv:target (default: all that are here)",
+    "data sets; your own file as file.csv:target (default: all on this machine)",
 )
-FOLDS = Option("folds", "count", "the first folds of each data set (default: the profile's)")
-SEED = Option("seed", "number", "of the fits (default 0)")
+FOLDS = Option("folds", "count", "number of folds of each data set (default: the profile's)")
+SEED = Option("seed", "number", "seed of the fits (default 0)")
 
 
 def jobs(
@@ -42,7 +42,7 @@ def jobs(
     folds: int = 0,
     seed: int = 0,
 ) -> list[Job]:
-    """All work: every model on every data set, with tuned settings where there are some."""
+    """All jobs: every model on every data set, with tuned settings if there are any."""
     tuned = {} if untuned else tuned_settings()
     work = []
     for dataset in chosen_datasets(profile, datasets, compute):
@@ -55,7 +55,7 @@ def jobs(
 
 
 def chosen_datasets(profile: Profile, named: Sequence[str], compute: bool) -> list[str]:
-    """The data sets named, or the profile's, or the paper's; to compute, those that are here."""
+    """The named data sets, else the profile's or the paper's; to compute, those on this machine."""
     chosen = list(named or profile.datasets) or datasets.papers()
     if compute:
         chosen = chosen if named else [name for name in chosen if datasets.is_here(name)]
@@ -64,13 +64,13 @@ def chosen_datasets(profile: Profile, named: Sequence[str], compute: bool) -> li
 
 
 def chosen_models(named: Sequence[str]) -> list[str]:
-    """The models named, or all; wrong names are refused before anything is computed."""
+    """The named models, or all; unknown names are refused before anything is computed."""
     models.check_names("model", list(named), models.NAMES)
     return list(named or models.NAMES)
 
 
 def setting_for(model: str, dataset: str, tuned: dict[tuple[str, str], dict[str, Any]]) -> Any:
-    """A model's settings for a data set: the tuned ones, and what its size decides."""
+    """A model's settings for a data set: the tuned ones, and those that depend on its size."""
     chosen = tuned.get((datasets.file(dataset), model), {})
     return MODEL_BY_ID[model].setting_for(datasets.size(dataset), chosen)
 
@@ -78,7 +78,7 @@ def setting_for(model: str, dataset: str, tuned: dict[tuple[str, str], dict[str,
 def cells_of(
     experiment: str, dataset: str, model: str, setting: Any, folds: Sequence[int], seed: int
 ) -> tuple[Cell, ...]:
-    """The cells of one model with one setting, fold by fold."""
+    """The cells of one model with one setting, one per fold."""
     text = as_text(models.parameters(setting))
     return tuple(Cell(experiment, dataset, model, fold, seed, text) for fold in folds)
 
@@ -86,11 +86,11 @@ def cells_of(
 def compute_cells(
     cells: Sequence[Cell], more: Callable[[Cell, Fitted], dict[str, Any]] | None = None
 ) -> list[dict[str, Any]]:
-    """Fit and score cells of one model and setting; ``more`` adds columns of an experiment's own."""
+    """Fit and score cells of one model and setting; ``more`` adds an experiment's own columns."""
     first = cells[0]
     setting = MODEL_BY_ID[first.model].setting(as_parameters(first.parameters))
     data = prepared_for(setting, first.dataset)
-    start = time.process_time()  # not of the clock: other processes do not change it
+    start = time.process_time()  # not wall-clock time: other processes do not change it
     fits = fit_folds(setting, data, [cell.fold for cell in cells], [cell.seed for cell in cells])
     scores = [score(model, data.x_test, data.y_test) for model in fits]
     seconds = round((time.process_time() - start) / len(cells), 3)
@@ -109,7 +109,7 @@ REGRESSION = Experiment(
         Option("models", "names", "models (default: all)"),
         FOLDS,
         SEED,
-        Option("untuned", "flag", "use every model's settings before tuning"),
+        Option("untuned", "flag", "use every model's untuned settings"),
     ),
     jobs,
     FOLD_SCORES,

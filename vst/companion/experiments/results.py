@@ -1,4 +1,4 @@
-"""Which code the published results belong to, by the fingerprints that they carry."""
+"""Which code made the published results, by their fingerprints."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,14 +9,14 @@ from vst.companion.experiments import EXPERIMENTS, fingerprints
 from vst.companion.experiments.experiment import Experiment, Results, directories, published
 from vst.companion.experiments.profiles import PROFILES
 
-#: What can be said of a row: today's code computes it, other code did, or it is older than fingerprints.
+#: States of a row: current code would compute it, other code did, or it is older than fingerprints.
 CURRENT, STALE, BEFORE = "current", "stale", "from before fingerprints"
 STATES = (CURRENT, STALE, BEFORE)
 
-#: What a row that was stored before there were fingerprints has in their place.
+#: The fingerprint column of a row that is older than fingerprints.
 NO_FINGERPRINT = "before"
 
-#: Scores that are compared when a row is computed again, by the first of them that the row has.
+#: Scores to compare when a row is recomputed; the first that the row has is used.
 COMPARED = ("log_likelihood", "rmse", "regret")
 
 
@@ -42,7 +42,7 @@ def status(names: Iterable[str] = tuple(EXPERIMENTS)) -> pd.DataFrame:
 
 
 def state(stored: str, now: str) -> str:
-    """What a stored fingerprint says, given today's.
+    """The state of a stored fingerprint, given the current one.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def state(stored: str, now: str) -> str:
 
 
 def stale_keys(experiment: str, profile: str, out: Path | None = None) -> list[str]:
-    """Keys of the stored rows of a profile that today's code would not compute."""
+    """Keys of a profile's stored rows that the current code would not compute."""
     places = [out] if out else directories(experiment, profile)
     frames = [Results(EXPERIMENTS[experiment], place).load() for place in places]
     rows = pd.concat(frames, ignore_index=True)
@@ -69,13 +69,13 @@ def stale_keys(experiment: str, profile: str, out: Path | None = None) -> list[s
 
 
 def verify(experiment: Experiment, cells: int) -> pd.DataFrame:
-    """Compute a few published rows again, the quickest first, and compare the scores.
+    """Recompute a few published rows, quickest first, and compare the scores.
 
     Returns
     -------
     pandas.DataFrame
         Columns dataset, model, fold or seed, score, stored, again, spread (the standard deviation over
-        the other folds or seeds of the same model and data set) and same: the difference is no larger.
+        the other folds or seeds of the same model and data set) and same (the difference is no larger).
     """
     rows = Results(experiment, published(experiment.name)).load()
     wanted = {

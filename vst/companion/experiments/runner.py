@@ -1,7 +1,7 @@
-"""Compute what the store does not have, in parallel processes, one core each, or on a cluster.
+"""Computes what is not stored, in parallel processes with one core each, or on a cluster.
 
-A *job* is a group of cells that are computed together. Only this process writes results, as each job
-ends, so that a run that is killed loses the jobs under way and nothing else.
+A *job* is a group of cells that are computed together. Only this process writes results, whenever a job
+ends, so a killed run loses only the jobs that were running.
 """
 
 import multiprocessing
@@ -20,12 +20,12 @@ from vst.companion.experiments import cluster
 from vst.companion.experiments.store import Store
 from vst.runtime import available_cores, configure
 
-#: A worker may take this long to end (seconds).
+#: Seconds that a worker may take to end.
 GRACE = 10
 
 
 class Job(Protocol):
-    """Work that ends in rows of one file; it can be sent to another process."""
+    """Work that produces rows of one file; it can be sent to another process."""
 
     @property
     def file(self) -> str:
@@ -46,14 +46,14 @@ class Job(Protocol):
 def run(
     jobs: Sequence[Job], store: Store, *, workers: int | None = None, scheduler: str = ""
 ) -> None:
-    """Compute jobs and append their rows to the store as they end.
+    """Compute jobs, and append their rows to the store when they end.
 
     Parameters
     ----------
     workers
-        Processes; as many as there are cores by default. 0 computes in this process.
+        Number of processes, by default one per core. 0 computes in this process.
     scheduler
-        Address of a Dask scheduler, on whose workers the jobs are computed instead.
+        Address of a Dask scheduler whose workers compute the jobs instead.
     """
     with tqdm(total=sum(job.size for job in jobs), unit="cell", smoothing=0.05) as bar:
 
@@ -74,7 +74,7 @@ def run(
 
 
 def _in_processes(jobs: Sequence[Job], finish: Callable, workers: int) -> None:
-    # JAX must not be forked, so that workers are started afresh.
+    # JAX must not be forked, so workers are spawned.
     context = multiprocessing.get_context("spawn")
     numbers = context.Value("i", 0)
     pool = ProcessPoolExecutor(
@@ -94,7 +94,7 @@ def _in_processes(jobs: Sequence[Job], finish: Callable, workers: int) -> None:
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Start processes that do not see Ctrl-C: this one ends them, and they have nothing to say."""
+    """Start processes that ignore Ctrl-C: this process ends them, without their tracebacks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -106,7 +106,7 @@ def without_interrupts() -> Iterator[None]:
 
 
 def end(workers: Sequence[BaseProcess]) -> None:
-    """End processes whose work nobody waits for any more."""
+    """End processes whose work is no longer needed."""
     for worker in workers:
         worker.terminate()
     for worker in workers:
@@ -115,7 +115,7 @@ def end(workers: Sequence[BaseProcess]) -> None:
 
 
 def _start(numbers: Any) -> None:
-    """Give this worker one core of its own: small programs gain nothing from more."""
+    """Give this worker one core: small programs gain nothing from more."""
     with numbers.get_lock():
         number = numbers.value
         numbers.value += 1
@@ -127,7 +127,7 @@ def _start(numbers: Any) -> None:
 
 
 def end_with_parent() -> None:
-    """Let this process end when its parent is killed: nobody would write what it computes."""
+    """Let this process end when its parent is killed: its results would be lost."""
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 

@@ -1,9 +1,9 @@
 """Results as tidy CSV files, one per data set, that survive a kill at any moment.
 
-Rows are only ever appended: each batch in one write that is flushed to the disk, under a lock on the
-file itself, which the operating system releases when its holder dies. A write that was cut off leaves
-a last line without its end, which the next writer drops. A reader keeps every whole line and names
-the others.
+Rows are only appended: each batch in one write that is flushed to disk, under a lock on the file
+itself, which the operating system releases when its holder dies. An interrupted write leaves an
+incomplete last line, which the next writer drops. A reader keeps every complete line and reports the
+others.
 """
 
 import csv
@@ -27,7 +27,7 @@ SHOWN = 5  # damaged lines that a warning lists
 
 
 class DamagedResultsWarning(UserWarning):
-    """Some lines of a results file cannot be used; the others were read."""
+    """Some lines of a results file are unusable; the others were read."""
 
 
 class Store:
@@ -36,11 +36,11 @@ class Store:
     Parameters
     ----------
     directory
-        Where the files are; made when the first row is written.
+        Where the files are; created with the first row.
     columns
         Columns of every file, in order.
     unique
-        Columns that identify a row; of several such rows the last one written counts.
+        Columns that identify a row; of several equal rows the last one counts.
     """
 
     def __init__(self, directory: Path, columns: Iterable[str], unique: Iterable[str] = ("key",)):
@@ -60,8 +60,8 @@ class Store:
         except OSError as error:
             lost = "1 row is" if len(lines) == 1 else f"{len(lines)} rows are"
             raise UserError(
-                f"{path} cannot be written to: {_reason(error)}. {lost} lost, all earlier ones are "
-                "kept. Solve this and run the same command again: it goes on from there."
+                f"{path} cannot be written to: {_reason(error)}. {lost} lost; all earlier ones are "
+                "kept. Fix this and run the same command again: it continues from there."
             ) from error
 
     def load(self, names: Iterable[str] | None = None) -> pd.DataFrame:
@@ -74,7 +74,7 @@ class Store:
                 frames.append(_frame(columns, lines))
         if damages:
             shown = damages[:SHOWN] + [f"{len(damages) - SHOWN} more"] * (len(damages) > SHOWN)
-            message = f"{self.directory} has damaged results; what is whole is used:"
+            message = f"{self.directory} has damaged results; only complete lines are used:"
             warnings.warn("\n- ".join([message, *shown]), DamagedResultsWarning, stacklevel=2)
         rows = pd.concat(frames or [_frame(self.columns, [])]).reindex(columns=list(self.columns))
         return rows.drop_duplicates(list(self.unique), keep="last").reset_index(drop=True)
@@ -85,7 +85,7 @@ class Store:
         try:
             path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path, buffering=0) as probe:
-                # Random bytes: some file systems keep zeros without taking up space.
+                # Random bytes: some file systems store zeros without using space.
                 _write(probe, 0, os.urandom(PROBE_BYTES))
             for name in self._names() if names is None else names:
                 path = self._path(name)
@@ -93,7 +93,7 @@ class Store:
                     _appendable_length(file, path, self.columns)
         except OSError as error:
             raise UserError(
-                f"results cannot be written to {path}: {_reason(error)}. Solve this or choose "
+                f"results cannot be written to {path}: {_reason(error)}. Fix this or choose "
                 "another directory."
             ) from error
 
@@ -105,7 +105,7 @@ class Store:
 
 
 def _lines(rows: Iterable[dict[str, Any]], columns: tuple[str, ...]) -> list[bytes]:
-    """Rows as lines of CSV; what would be damage to a reader is refused here."""
+    """Rows as lines of CSV; values that a reader would report as damage are refused."""
     text = io.StringIO()
     csv.DictWriter(text, columns, lineterminator="\n").writerows(rows)
     *lines, _ = text.getvalue().encode().split(b"\n")
@@ -126,7 +126,7 @@ def _frame(columns: tuple[str, ...], lines: list[bytes]) -> pd.DataFrame:
 def _examine(
     content: bytes, columns: tuple[str, ...], unique: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[bytes], list[str]]:
-    """The columns of a file, its whole lines, and what is wrong with the others."""
+    """The columns of a file, its complete lines, and the faults of the others."""
     *lines, torn = content.split(b"\n")
     cut = f"line {len(lines) + 1} is cut off, as by a kill"
     if _is_begun_header(content, columns):
@@ -144,7 +144,7 @@ def _examine(
 
 
 def _fault(line: bytes, columns: tuple[str, ...]) -> str:
-    """What is wrong with a line, or nothing if it is a row."""
+    """The fault of a line; empty if it is a valid row."""
     if b"\0" in line:
         return "has NUL bytes"
     try:
@@ -166,7 +166,7 @@ def _fields(line: bytes) -> tuple[str, ...]:
 
 
 def _header_fields(line: bytes) -> tuple[str, ...]:
-    """The columns that a header names; none if it cannot be read."""
+    """The columns of a header; none if it cannot be read."""
     try:
         return _fields(line)
     except (UnicodeDecodeError, csv.Error):
@@ -179,12 +179,12 @@ def _is_begun_header(content: bytes, columns: tuple[str, ...]) -> bool:
 
 
 def _is_earlier(found: tuple[str, ...], columns: tuple[str, ...]) -> bool:
-    """Whether a header has no other columns than the store's, in any order."""
+    """Whether a header has only columns of the store, in any order."""
     return 0 < len(found) == len(set(found)) and set(found) <= set(columns)
 
 
 def _header_problem(header: bytes, columns: tuple[str, ...]) -> str:
-    """What is wrong with a header and how to solve it, or nothing."""
+    """The fault of a header and how to fix it; empty if there is none."""
     found = _header_fields(header)
     if found == columns:
         return ""
@@ -201,7 +201,7 @@ def _header_problem(header: bytes, columns: tuple[str, ...]) -> str:
 
 
 def _appendable_length(file: IO[bytes], path: Path, columns: tuple[str, ...]) -> int:
-    """Where to append: after the last whole line of a file that has the right header."""
+    """Where to append: after the last complete line of a file with the right header."""
     file.seek(0)
     content = file.read()
     if _is_begun_header(content, columns):
@@ -212,7 +212,7 @@ def _appendable_length(file: IO[bytes], path: Path, columns: tuple[str, ...]) ->
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file when nobody is writing to it; nothing if there is no file."""
+    """A file's content while nobody is writing to it; empty if there is no file."""
     try:
         with _locked(path, "rb") as file:
             return file.read()
@@ -223,11 +223,11 @@ def _content(path: Path) -> bytes:
 
 
 def _write(file: IO[bytes], length: int, data: bytes) -> None:
-    """Put data after the first bytes of a file, on the disk; if that fails only those are left."""
+    """Write data after the first bytes of a file, to disk; on failure keep only those bytes."""
     try:
         file.truncate(length)
         left = memoryview(data)
-        while left:  # one write, but for a disk that is nearly full
+        while left:  # one write, unless the disk is nearly full
             left = left[os.write(file.fileno(), left) :]
         os.fsync(file.fileno())
     except OSError:
@@ -238,7 +238,7 @@ def _write(file: IO[bytes], length: int, data: bytes) -> None:
 
 @contextmanager
 def _locked(path: Path, mode: str) -> Iterator[IO[bytes]]:
-    """Open a file that nobody else writes to meanwhile, and nobody else reads if we write."""
+    """Open a file with a lock: shared for reading, exclusive for writing."""
     while True:
         with path.open(mode, buffering=0) as file:
             # A file system without locks can still be read.
@@ -260,7 +260,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[bytes], *, shared: bool) -> None:
-        """Lock a byte that nobody reads or writes; closing the file unlocks it."""
+        """Lock a byte that nobody uses; closing the file unlocks it."""
         file.seek(2**30)
         while True:
             with suppress(PermissionError):
@@ -272,7 +272,7 @@ else:
     import fcntl
 
     def _lock(file: IO[bytes], *, shared: bool) -> None:
-        """Wait for the lock, which ends with the file's last descriptor."""
+        """Wait for the lock; closing the file's last descriptor releases it."""
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
 

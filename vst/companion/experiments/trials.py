@@ -1,4 +1,4 @@
-"""Stored trials of the tuner, and the settings that they come down to."""
+"""Stored trials of the tuner, and the best settings among them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,19 +20,19 @@ COLUMNS = (
 
 
 def published_trials() -> Path:
-    """Where the trials that the published results rest on are kept."""
+    """Directory of the trials behind the published results."""
     return bundled_directory() / "tuning" / "regression"
 
 
 def own_trials() -> Path:
-    """Where other trials are kept: on a user's files, or not published."""
+    """Directory of other trials: on a user's files, or not published."""
     return Path("_build") / "tuning" / "regression"
 
 
 def tuned_settings(directory: Path | None = None) -> dict[tuple[str, str], dict[str, Any]]:
     """The best settings found so far, by data set (the name of its file of results) and model.
 
-    Published trials decide where there are some: what one tries oneself fills the gaps.
+    Published trials take precedence; the user's own trials fill the gaps.
     """
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for place in [directory] if directory else [own_trials(), published_trials()]:
@@ -61,14 +61,14 @@ def best_of(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def are_longer(trials: pd.DataFrame) -> pd.Series:
-    """Which trials are those with more work."""
+    """Which trials have more steps or members."""
     more = [not {"steps", "members"}.isdisjoint(as_parameters(t)) for t in trials["parameters"]]
     soft = [MODEL_BY_ID[model].is_soft for model in trials["model"]]
     return pd.Series(np.array(soft, bool) & np.array(more, bool), index=trials.index)
 
 
 def longer_settings(model: str, dataset: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same settings with more work, and any number of trees; none where that is not tried."""
+    """The same settings with more steps or members, for any number of trees; none if not tried."""
     size = datasets.size(dataset)
     entry = MODEL_BY_ID[model]
     if size.n not in entry.longer_on:
@@ -83,12 +83,12 @@ def longer_settings(model: str, dataset: str, parameters: dict[str, Any]) -> lis
 
 
 def without_trees(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Settings without the number of trees, which is scored without a fit of its own."""
+    """Settings without the number of trees, which needs no separate fit."""
     return {name: value for name, value in parameters.items() if name != "n_trees"}
 
 
 def _worth(trials: pd.DataFrame) -> pd.Series:
-    """The objective of each trial, less what longer training has to gain."""
+    """The objective of each trial, minus the gain required of longer training."""
     gains = [
         _longer(model, as_parameters(text)).gain if long else 0.0
         for model, text, long in zip(
@@ -99,7 +99,7 @@ def _worth(trials: pd.DataFrame) -> pd.Series:
 
 
 def _longer(model: str, parameters: dict[str, Any]) -> Longer:
-    """Which of a model's longer trainings a trial is."""
+    """Which of a model's longer trainings a trial belongs to."""
     more = "steps" in parameters, "members" in parameters
     return next(
         kind for kind in MODEL_BY_ID[model].longer if (kind.steps > 1, kind.members > 1) == more

@@ -1,9 +1,9 @@
 """Tuning: Bayesian optimisation of every model's settings on validation rows of the training part.
 
-Optuna's TPE proposes settings inside a model's ranges; the objective is the mean log-likelihood of
+Optuna's TPE proposes settings within a model's ranges; the objective is the mean log-likelihood of
 held-out folds of the training rows (negative RMSE for a model without a density). Test rows are never
-looked at. Every trial is written to a file as it ends: those files are the tuner's memory, from which
-it goes on after an interruption, and the tuned settings are their best rows.
+used. Every trial is written to a file when it ends. The tuner continues from these files after an
+interruption, and the tuned settings are their best rows.
 """
 
 import time
@@ -41,18 +41,18 @@ from vst.companion.peers.libraries import library
 from vst.companion.protocol import Prepared
 from vst.soft_trees import SoftTrees
 
-#: Settings of soft trees evaluated together, in one compiled program.
+#: Number of soft-tree settings evaluated together, in one compiled program.
 ROUND = 8
 
-#: Settings that are not proposed, since one fit is scored with all their values: the numbers of trees
-#: of a VSGBM up to the largest, and what a fitted peer can change without being fitted again.
+#: Settings that are not proposed, since one fit can be scored with all their values: the number of
+#: trees of a VSGBM, and what a fitted peer can change without a new fit.
 SCORED_WITHOUT_REFIT = ("n_trees", "smallest_scale")
 
-#: What a round has in common (depth shapes the program, whitening the data), and its values in the
-#: first rounds, before there is anything to learn from: those of them that the model's ranges hold.
+#: Settings that all trials of a round share (depth determines the program, whitening the data), and
+#: their values in the first rounds, if the model's ranges contain them.
 SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5, 3), "whiten": (1, 0)}
 
-#: The objective of a fit that diverged: the worst there is, but still a trial.
+#: The objective of a fit that diverged: worse than any other, but still a trial.
 WORST = -1e6
 
 
@@ -60,7 +60,7 @@ WORST = -1e6
 class Tuning:
     """The tuning of one model on one data set, as a job for the runner.
 
-    It writes its own file, trial by trial, and leaves no rows to the runner.
+    It writes its own file, trial by trial, and returns no rows to the runner.
     """
 
     dataset: str
@@ -85,7 +85,7 @@ class Tuning:
         return 1
 
     def compute(self) -> list[dict[str, Any]]:
-        """Run the trials that are still to be done."""
+        """Run the remaining trials."""
         store = Store(self.directory, COLUMNS)
         while (left := self.trials - (~are_longer(done := store.load([self.file]))).sum()) > 0:
             count = min(left, ROUND if MODEL_BY_ID[self.model].is_soft else 1)
@@ -100,7 +100,7 @@ class Tuning:
         return []
 
     def _try(self, store: Store, proposals: list[dict[str, Any]], number: int) -> None:
-        """Evaluate settings and write them down, as the trials from ``number`` on."""
+        """Evaluate settings and store them as the trials from ``number`` on."""
         start = time.process_time()
         outcomes = evaluate(self.model, self.dataset, proposals)
         seconds = round((time.process_time() - start) / len(outcomes), 3)
@@ -130,14 +130,14 @@ class Tuning:
 
 
 def validation_folds(n: int) -> range:
-    """Folds of the training part that are held out in turn: more where one has few rows."""
+    """Folds of the training part that are held out in turn: more if a fold has few rows."""
     return range(3 if n < SMALL else 1)
 
 
 def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> list[dict[str, Any]]:
-    """Ask for the next settings, given the outcomes so far.
+    """Propose the next settings, given the results so far.
 
-    Those of a soft tree agree in what shapes the program; its very first are the defaults.
+    A soft tree's proposals share what determines the program; the very first are the defaults.
     """
     with warnings.catch_warnings():
         return _propose(model, done, count, seed)
@@ -197,7 +197,7 @@ def evaluate(
 ) -> list[tuple[dict[str, Any], float]]:
     """Fit the proposals on validation folds; return each with its objective.
 
-    The returned settings also hold the best values of those that are scored without another fit.
+    The returned settings also hold the best values of the settings scored without a new fit.
     """
     size, entry = datasets.size(dataset), MODEL_BY_ID[model]
     settings = [entry.in_trials(entry.setting_for(size, proposal)) for proposal in proposals]
@@ -221,7 +221,7 @@ def evaluate(
 def _evaluate_together(
     settings: Sequence[SoftTrees], data: Prepared, folds: Sequence[int]
 ) -> list[tuple[dict[str, Any], float]]:
-    """Objectives of soft trees, all settings and folds in one program; the best number of trees."""
+    """Objectives of soft trees, all settings and folds in one program, and the best numbers of trees."""
     repeated = [setting for setting in settings for _ in folds]
     held_out = list(folds) * len(settings)
     stack = fit_stack(repeated, data, held_out, [0] * len(repeated))
@@ -248,7 +248,7 @@ def _evaluate_together(
 def _evaluate_peer(
     setting: Any, data: Prepared, folds: Sequence[int], after: dict[str, tuple[Any, ...]]
 ) -> tuple[dict[str, Any], float]:
-    """The objective of a peer, with the best values of what can be changed after fitting."""
+    """The objective of a peer, with the best values of settings that can change after fitting."""
     choices = [dict(zip(after, values, strict=True)) for values in product(*after.values())]
     scores = np.empty((len(folds), len(choices)))
     for i, model in enumerate(fit_folds(setting, data, folds, [0] * len(folds))):
@@ -270,7 +270,7 @@ def _validate(model: Any, data: Prepared, fold: int) -> float:
 
 
 def _rounded(value: Any) -> Any:
-    """Four digits are enough for a setting, and can be read."""
+    """Round settings to four digits, which are enough and readable."""
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 

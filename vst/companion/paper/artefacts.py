@@ -1,7 +1,7 @@
 """The 14 figures, tables and algorithms of the paper, and the chapter that rebuilds each.
 
-Numbers are the paper's. The supplement starts its sections at 1 again but not its figures and tables,
-which continue those of the main text.
+Numbers are the paper's. The supplement restarts its section numbers at 1, but its figure and table
+numbers continue those of the main text.
 """
 
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Artefact:
-    """Something of the paper to rebuild.
+    """A figure, table or algorithm of the paper.
 
     Attributes
     ----------
     kind, number
-        As the paper has them.
+        As in the paper.
     title
         What it shows.
     chapter
         The chapter of the book that rebuilds it.
     in_supplement
-        Whether it stands in the supplement.
+        Whether it is in the supplement.
     panels
         What its panels show, in order; empty if it has one panel.
     """

@@ -1,9 +1,9 @@
-"""Which scores of a table are set in bold: the paper's rule.
+"""Which scores of a table are bold: the paper's rule.
 
 The paper bolds "the highest score, as well as any score if its error bar and the highest score's error
-bar overlap". Two things it leaves open can be read off its tables, whose 305 scores with an error bar
-then all follow the rule: scores are compared within a group, with the deep ensemble in both of them;
-and error bars that only touch do not overlap.
+bar overlap". Its tables settle two open points: scores are compared within a group, with the deep
+ensemble in both groups; and error bars that only touch do not overlap. With these, all 305 scores with
+an error bar follow the rule.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,12 @@ SAME = 1e-9
 def bold(
     mean: Float[np.ndarray, " n"], error: Float[np.ndarray, " n"], *, higher_is_better: bool
 ) -> Bool[np.ndarray, " n"]:
-    """Mark the best of the scores that compete, and every score not clearly worse.
+    """Mark the best of the competing scores, and every score not clearly worse.
 
     Parameters
     ----------
     mean, error
-        Scores and the half-widths of their error bars. NaN is a score that is missing; it is not
-        marked.
+        Scores and the half-widths of their error bars. NaN is a missing score; it is not marked.
     higher_is_better
         Whether the best score is the highest or the lowest.
 
@@ -39,10 +38,10 @@ def bold(
     mean, error = np.asarray(mean, dtype=float), np.asarray(error, dtype=float)
     if mean.shape != error.shape:
         raise ValueError(
-            f"each mean needs its error bar; the shapes are {mean.shape}, {error.shape}"
+            f"means and errors must have equal shapes, got {mean.shape} and {error.shape}"
         )
     if np.any(error < 0):
-        raise ValueError("an error bar is a half-width and cannot be negative")
+        raise ValueError(f"error bars must not be negative, got {np.nanmin(error):g}")
     if np.isnan(mean).all():
         return np.zeros(mean.shape, dtype=bool)
     best = np.nanargmax(mean if higher_is_better else -mean)
@@ -62,11 +61,11 @@ def bold_cells(
     Parameters
     ----------
     scores
-        One row a cell, with columns ``model``, ``mean``, ``error`` and the one named by ``columns``.
+        One row per cell, with columns ``model``, ``mean``, ``error`` and the one named by ``columns``.
     higher_is_better
         Whether the best score is the highest or the lowest.
     columns
-        What the columns of the printed table are; each is marked by itself.
+        What the columns of the printed table are; each is marked separately.
     groups
         Group of each model, by its id; by default those of the registry. The deep ensemble
         competes in every group, and is marked if it would be in any.
@@ -104,6 +103,6 @@ def departures(
     columns: str = "dataset",
     groups: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Cells whose printed mark, in the column ``bold``, is not what the rule gives."""
+    """Cells whose printed mark, in the column ``bold``, differs from the rule's."""
     marks = bold_cells(scores, higher_is_better=higher_is_better, columns=columns, groups=groups)
     return scores[marks != scores["bold"]]

@@ -20,15 +20,15 @@ def outcomes(
 ) -> "pd.Series[str]":
     """Compare two sets of models, data set by data set.
 
-    All of them compete for bold. The first set is ``"better"`` where bold marks are its alone,
-    ``"worse"`` where it has none, ``"equal"`` where both have one.
+    All of them compete for bold. The first set is ``"better"`` where only it has bold marks,
+    ``"worse"`` where it has none, ``"equal"`` where both have some.
 
     Parameters
     ----------
     scores
-        One row a cell, with columns ``model``, ``mean``, ``error`` and the one named by ``columns``.
+        One row per cell, with columns ``model``, ``mean``, ``error`` and the one named by ``columns``.
     ours, rivals
-        Ids of models; those without scores in this table are passed over.
+        Ids of models; those without scores in this table are ignored.
     higher_is_better
         Whether the best score is the highest or the lowest.
     columns
@@ -42,7 +42,7 @@ def outcomes(
     models = [*ours, *rivals]
     competing = scores[scores["model"].isin(models)]
     if not (set(ours) & set(competing["model"]) and set(rivals) & set(competing["model"])):
-        raise ValueError(f"the scores must have both sides; asked for {ours} against {rivals}")
+        raise ValueError(f"the scores must contain both sides, got {ours} against {rivals}")
     marks = bold_cells(
         competing,
         higher_is_better=higher_is_better,

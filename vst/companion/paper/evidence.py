@@ -1,4 +1,4 @@
-"""What the rules of the claims may look at: the results of this book's experiments."""
+"""The evidence for the claims' rules: the results of this book's experiments."""
 
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ Part = Literal["regression", "rank", "runs", "histories", "pictures"]
 
 
 class Evidence(NamedTuple):
-    """Results of the experiments. A part that is None has not been asked for, or is not there.
+    """Results of the experiments. A part that is None was not requested or does not exist.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 """Where the paper's numbers contradict each other, its text, or the data they are about.
 
-Each entry carries a check that recomputes it from the printed numbers, so that none is hearsay. An entry
-says that two things cannot both be as printed; it does not say which of them is wrong. What is *not*
-here was looked for too: every bold mark follows the paper's rule, and every other count of wins in its
-text and captions agrees with its tables (`bold_rule` and `compare` of this package).
+Each entry has a check that recomputes it from the printed numbers. An entry says that two things cannot
+both be right as printed; it does not say which of them is wrong. Everything else we checked is
+consistent: every bold mark follows the paper's rule, and every other count of wins in its text and
+captions agrees with its tables (`bold_rule` and `compare` of this package).
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from vst.datasets import describe, load_dataset
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """Two statements that do not go together.
+    """Two statements that contradict each other.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Inconsistency:
     evidence
         The numbers that show it.
     check
-        Recomputes the evidence; True if the contradiction is there.
+        Recomputes the evidence; True if the contradiction exists.
     """
 
     id: str
@@ -144,8 +144,8 @@ def _whole_sets_are_no_training_sets() -> bool:
 MUSHROOM_STEPS, JESTER_STEPS = 7310, 19181
 EAT_SAFE, EAT_POISONOUS = 5.0, (5.0 - 35.0) / 2
 
-#: Mean over users of the best of the eight arms' ratings less their mean. Measured on jester.csv.gz;
-#: eight other jokes of the forty give more, up to about 6.
+#: The best of the eight arms' ratings minus their mean, averaged over users, from jester.csv.gz. Other
+#: sets of eight of the forty jokes give more, up to about 6.
 JESTER_REGRET_PER_STEP = 4.03
 
 
@@ -187,7 +187,7 @@ def _noise_posterior_is_not_conjugate() -> bool:
         return -(shape + 1) * log(variance) - scale / variance
 
     def excess(variance: float, share: float) -> float:
-        """Log posterior less log prior and log likelihood: constant if Bayes' rule holds."""
+        """Log posterior minus log prior and log likelihood: constant if Bayes' rule holds."""
         posterior = log_inverse_gamma(variance, a + share * n, b + share * square_sum)
         likelihood = -n / 2 * log(variance) - square_sum / (2 * variance)
         return posterior - log_inverse_gamma(variance, a, b) - likelihood
@@ -200,7 +200,7 @@ INCONSISTENCIES: tuple[Inconsistency, ...] = (
     Inconsistency(
         "repeated score",
         "Table 1",
-        "One score stands in three cells: XBART on boston and on energy, VSGBM (linear) on boston.",
+        "Three cells have the same score: XBART on boston and energy, and VSGBM (linear) on boston.",
         "All three are -0.462 ± 0.054. The RMSEs beside them are 0.303 ± 0.022, 0.292 ± 0.295 and "
         "0.297 ± 0.009: on energy it varies thirteen times as much over the folds as on boston.",
         _repeated_score,
@@ -258,13 +258,13 @@ INCONSISTENCIES: tuple[Inconsistency, ...] = (
         "boosting does not improve the wavelet",
         "Supplement 3.3, Figure 7",
         "VSGBM is said to improve visibly on VST's fit of the wavelet.",
-        "Its RMSE is the higher one: 0.2534 against 0.2346.",
+        "Its RMSE is higher: 0.2534 against 0.2346.",
         _wavelet_does_not_improve,
     ),
     Inconsistency(
         "rows of song",
         "Table 4",
-        "Song has a thousand rows more than printed.",
+        "Song has a thousand more rows than printed.",
         "514,345 printed; 515,345 in UCI's file.",
         _song_rows,
     ),

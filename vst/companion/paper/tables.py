@@ -1,8 +1,7 @@
-"""The numbers that the paper prints, one CSV file a table, transcribed digit by digit.
+"""The numbers that the paper prints, one CSV file per table, transcribed digit by digit.
 
-A score is its mean and its error bar, the standard deviation over ten folds (five seeds for the
-bandits), and whether the paper sets it in bold. Regression scores are in units of the standardised
-target.
+A score has a mean, an error bar (the standard deviation over ten folds, or five seeds for the bandits)
+and a flag for bold. Regression scores are in units of the standardised target.
 """
 
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ import pandas as pd
 from vst.companion.experiments.datasets import PAPER_ORDER
 from vst.errors import UserError
 
-#: The regression data sets, in the order of the columns of tables 1, 2 and 6.
+#: The regression data sets, in the column order of tables 1, 2 and 6.
 DATASETS = PAPER_ORDER
 
-#: The bandits, in the order of the columns of table 3.
+#: The bandits, in the column order of table 3.
 BANDITS: tuple[str, ...] = ("financial", "exploration", "mushroom", "jester")
 
 
@@ -27,16 +26,16 @@ class Table:
     Attributes
     ----------
     name
-        What `printed` takes.
+        The argument of `printed`.
     artefacts
-        Where in the paper the numbers stand, as ids of `vst.companion.paper.artefacts`.
+        Where the paper prints the numbers, as ids of `vst.companion.paper.artefacts`.
     counted
-        Whether its cells are results, and among the paper's 313; data sets' sizes and tuning ranges
-        are not.
+        Whether its cells are results and count among the paper's 313; sizes of data sets and tuning
+        ranges do not.
     higher_is_better
-        Which way the scores go; None where they are no scores.
+        Whether higher scores are better; None if the numbers are not scores.
     decimals
-        Digits printed after the point; None where that varies.
+        Digits printed after the point; None if they vary.
     """
 
     name: str
@@ -61,7 +60,7 @@ TABLES: dict[str, Table] = {
 
 
 def printed(table: str) -> pd.DataFrame:
-    """Read the numbers of one of the paper's tables, one row a printed cell, in the paper's order.
+    """Read one of the paper's tables, one row per printed cell, in the paper's order.
 
     Parameters
     ----------

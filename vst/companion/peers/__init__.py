@@ -1,10 +1,10 @@
-"""The models that the paper compares with, and two of today's, behind one small interface.
+"""The models that the paper compares with, and two newer ones, behind one small interface.
 
     fitted = SGLB().fit(x, y, seed=0)
     fitted.mean_draws(x_test)        # draws or members of the mean function, (draws, n)
     fitted.log_prob(x_test, y_test)  # predictive log density, (n,)
 
-Each peer's library is imported when it is fitted: ``pip install "vst[peers]"`` installs them all.
+A peer's library is imported when the peer is fitted; ``pip install "vst[peers]"`` installs them all.
 """
 
 from vst.companion.peers.interface import ConstantTargetError, Fitted, NoDensityError, Peer

@@ -1,6 +1,6 @@
-"""BART by Markov chain Monte Carlo, through bartz: today's BART, in JAX (Petrillo, 2024).
+"""BART by Markov chain Monte Carlo, through bartz, a recent implementation in JAX (Petrillo, 2024).
 
-Not in the paper, whose XBART grows trees from the root instead of running the chain to convergence.
+It is not in the paper. The paper's XBART grows trees from the root instead of running a Markov chain.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from vst.companion.peers.interface import NormalMixture, Normals, check_rows
 from vst.companion.peers.libraries import library
 from vst.companion.peers.ranges import Choices, Interval, Ranges, Whole
 
-#: Ranges of our own, around the library's defaults.
+#: Our own ranges, around the library's defaults.
 OWN_RANGES: Ranges = {
     "k": Interval(0.5, 5.0, log=True),
     "beta": Interval(0.75, 2.0),
@@ -22,7 +22,7 @@ OWN_RANGES: Ranges = {
     "noise_quantile": Choices((0.75, 0.9, 0.99)),
 }
 
-#: On a large table a thousand sweeps take minutes. Fewer cost some accuracy: 0.08 nats on kin8nm.
+#: On a large table a thousand sweeps take minutes. Using fewer costs 0.08 nats on kin8nm.
 LARGE = {"burn_in": 100, "draws": 200}
 
 
@@ -40,14 +40,14 @@ class BART:
     n_learners
         Number of trees.
     noise_df, noise_quantile
-        The noise variance has a scaled inverse chi-squared prior with this many degrees of freedom,
-        which puts this much probability below a linear regression's noise (Chipman et al., 2010).
-        bartz's own default scales the prior by the target's variance, too much noise for a target
-        that trees explain almost wholly.
+        The noise variance has a scaled inverse chi-squared prior with ``noise_df`` degrees of freedom
+        and probability ``noise_quantile`` below a linear regression's noise (Chipman et al., 2010).
+        bartz's default scales the prior by the target's variance, which is too much noise for a target
+        that trees explain almost completely.
     chains
         Independent Markov chains, vmapped.
     burn_in, draws
-        Sweeps of each chain that are dropped and kept.
+        Dropped and kept sweeps of each chain.
     """
 
     k: float = 2.0
@@ -68,7 +68,7 @@ class BART:
         seed: int = 0,
         threads: int = 1,
     ) -> "FittedBART":
-        """Run the chains side by side, on one JAX device."""
+        """Run the chains in parallel on one JAX device."""
         check_rows(x, y)
         model = library("bartz").Bart(
             np.asarray(x, np.float32).T,
@@ -112,7 +112,7 @@ class FittedBART(NormalMixture):
     model: Any
 
     def normals(self, x: Float[np.ndarray, "n d"]) -> Normals:
-        """One Normal per draw, of the same width everywhere."""
+        """One Normal per draw, with the same scale everywhere."""
         means = np.asarray(
             self.model.predict(np.asarray(x, np.float32).T, kind="mean_samples"), float
         )

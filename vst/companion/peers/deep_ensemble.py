@@ -1,9 +1,8 @@
-"""A deep ensemble (Lakshminarayanan et al., 2017): networks that differ in where they start.
+"""A deep ensemble (Lakshminarayanan et al., 2017): networks with different initial weights.
 
-Each member predicts a mean and a scale for every row and is trained by Adam on minibatches, with
-dropout and a Gaussian prior on its weights. The members are one vmapped stack and the training is one
-compiled loop; what may change without a new compilation (rate, dropout, prior, steps, number of rows)
-is traced.
+Each member predicts a mean and a scale for every row. Adam trains it on minibatches, with dropout and
+a Gaussian prior on its weights. The members are one vmapped stack, trained in one compiled loop;
+learning rate, dropout, prior, steps and number of rows are traced and need no new compilation.
 """
 
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ RANGES: Ranges = {
     "prior_scale": Interval(0.001, 2.5, log=True),
 }
 
-#: The paper does not say how long it trains: a tuner chooses between a short and a long run.
+#: The paper does not say how long it trains, so the tuner chooses between a short and a long run.
 OWN_RANGES: Ranges = {"steps": Choices((2000, 8000))}
 
 #: Smallest scale that a network can predict, in units of the target's standard deviation.
@@ -53,7 +52,7 @@ class Network(nnx.Module):
         x: Float[Array, "n d"],
         dropout: tuple[PRNGKeyArray, Float[Array, ""]] | None = None,
     ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        """Mean and scale; with a key and a rate, hidden units are dropped at random."""
+        """Mean and scale; with a key and a rate, drops hidden units at random."""
         for i, layer in enumerate(self.hidden):
             x = jax.nn.relu(layer(x))
             if dropout is not None:
@@ -85,7 +84,7 @@ class DeepEnsemble:
     n_layers, hidden_dim
         Hidden layers, and units in each.
     dropout_rate
-        Share of hidden units that are dropped in training; none are in prediction.
+        Share of hidden units dropped in training; prediction uses all.
     prior_scale
         Standard deviation of the Gaussian prior on weights and biases.
     members
@@ -111,7 +110,7 @@ class DeepEnsemble:
         seed: int = 0,
         threads: int = 1,
     ) -> "FittedDeepEnsemble":
-        """Train all members side by side. XLA runs a stack this small on one thread."""
+        """Train all members in parallel. XLA runs a stack this small on one thread."""
         check_rows(x, y)
         n = len(x)
         padded = np.resize(np.arange(n), -(-n // ROW_BLOCK) * ROW_BLOCK)

@@ -1,7 +1,7 @@
-"""What every peer does: it is fitted to standardised arrays, and then it predicts.
+"""The interface of all peers: fit to standardised arrays, then predict.
 
-A peer is a frozen dataclass of hyperparameters with one method, ``fit``. What that returns predicts
-with two: draws of the mean function, and the log density of targets.
+A peer is a frozen dataclass of hyperparameters with one method, ``fit``. The fitted peer has two
+methods: draws of the mean function, and the log density of targets.
 """
 
 from abc import ABC, abstractmethod
@@ -23,11 +23,11 @@ class Fitted(Protocol):
     def log_prob(
         self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " n"]:
-        """Log density of each row's target, or ``NoDensityError`` where the model has none."""
+        """Log density of each row's target; raises ``NoDensityError`` if the model has none."""
 
 
 class Peer(Protocol):
-    """Hyperparameters of a peer, which can be fitted."""
+    """Hyperparameters of a peer that can be fitted."""
 
     def fit(
         self,
@@ -44,9 +44,9 @@ class Peer(Protocol):
         x, y
             Training rows, in standardised units.
         seed
-            Of everything random in the fit: the same seed gives the same model, bit for bit.
+            Seed of everything random in the fit: the same seed gives the same model, bit for bit.
         threads
-            Most threads that the library may use, where it can be told.
+            Maximum number of threads, for libraries that accept one.
         """
 
 
@@ -55,7 +55,7 @@ class NoDensityError(NotImplementedError):
 
 
 class ConstantTargetError(UserError, ValueError):
-    """The model cannot be fitted to a target that never changes."""
+    """The model cannot be fitted to a constant target."""
 
 
 class Normals(NamedTuple):
@@ -66,7 +66,7 @@ class Normals(NamedTuple):
 
 
 class NormalMixture(ABC):
-    """A fitted peer whose predictive distribution is an equal mixture of Normals."""
+    """A fitted peer whose predictive distribution is an equally weighted mixture of Normals."""
 
     @abstractmethod
     def normals(self, x: Float[np.ndarray, "n d"]) -> Normals:
@@ -84,7 +84,7 @@ class NormalMixture(ABC):
 
 
 def mixture_log_prob(normals: Normals, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Log density of an equal mixture of Normals, row by row.
+    """Log density of an equally weighted mixture of Normals, per row.
 
     Examples
     --------
@@ -98,11 +98,11 @@ def mixture_log_prob(normals: Normals, y: Float[np.ndarray, " n"]) -> Float[np.n
 
 
 def check_rows(x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> None:
-    """Refuse arrays that cannot be fitted, before a library does so in its own words."""
+    """Refuse arrays that cannot be fitted, with a clearer message than the libraries'."""
     x, y = np.asarray(x), np.asarray(y)
     if x.ndim != 2 or y.shape != x.shape[:1] or len(y) < 2:
         raise ValueError(
-            f"x must have shape (n, d) and y (n,), with n at least 2, got {x.shape} and {y.shape}"
+            f"x must have shape (n, d) and y shape (n,), with n >= 2, got {x.shape} and {y.shape}"
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ValueError("x and y must be finite: drop or fill in missing and infinite values")

@@ -1,4 +1,4 @@
-"""The peers' libraries, imported when a peer is fitted and not before."""
+"""Imports a peer's library only when the peer is fitted."""
 
 import importlib
 from types import ModuleType
@@ -11,7 +11,7 @@ class MissingLibraryError(UserError, ImportError):
 
 
 def library(name: str) -> ModuleType:
-    """Import a library, or say how to get it.
+    """Import a library, or raise an error that says how to install it.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def library(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name:
-            raise  # it is installed, and misses something of its own
+            raise  # it is installed, but one of its own dependencies is missing
         raise MissingLibraryError(
-            f'{name} is not installed: the peers and their tuning need pip install "vst[peers]"'
+            f'{name} is not installed: run pip install "vst[peers]"'
         ) from None

@@ -1,7 +1,7 @@
 """NGBoost (Duan et al., 2020): boosting of a Normal's mean and scale with natural gradients.
 
-Not in the paper: one of today's peers. It has one mean and one scale for every row, and no notion of
-its own uncertainty about them.
+It is newer than the paper's peers. It predicts one mean and one scale for every row, without
+uncertainty about them.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from vst.companion.peers.interface import NormalMixture, Normals, check_rows
 from vst.companion.peers.libraries import library
 from vst.companion.peers.ranges import SMALLEST_SCALES, Interval, Ranges, Whole
 
-#: Ranges of our own, around the library's defaults.
+#: Our own ranges, around the library's defaults.
 OWN_RANGES: Ranges = {
     "learning_rate": Interval(0.005, 0.1, log=True),
     "depth": Whole(2, 6),
@@ -38,11 +38,11 @@ class NGBoost:
     n_learners
         Boosting rounds; each adds a tree for the mean and a tree for the log scale.
     row_share
-        Share of the rows, drawn anew, that each round sees. With all of them the scales of a small
-        data set collapse onto its training rows.
+        Share of the rows drawn for each round. With all rows, the scales collapse on the training rows
+        of a small data set.
     smallest_scale
         Smallest scale that it may predict, in units of the target's standard deviation. The library
-        has no bound: on boston, trees enough for a good mean cost whole nats through their scales.
+        has no bound: on boston, with enough trees for a good mean, the scales cost whole nats.
     """
 
     learning_rate: float = 0.01
@@ -59,11 +59,11 @@ class NGBoost:
         seed: int = 0,
         threads: int = 1,
     ) -> "FittedNGBoost":
-        """Fit one model. The library uses one thread, whatever ``threads`` says."""
+        """Fit one model. The library ignores ``threads`` and uses one."""
         check_rows(x, y)
         ngboost = library("ngboost")
-        # The library's own base learner asks for a criterion that scikit-learn has renamed, and
-        # breaks ties between splits at random, whatever the seed.
+        # The library's default base learner uses a criterion that scikit-learn has renamed, and
+        # ignores the seed when it breaks ties between splits.
         tree = DecisionTreeRegressor(max_depth=self.depth, random_state=seed)
         model = ngboost.NGBRegressor(
             Base=tree,
@@ -85,6 +85,6 @@ class FittedNGBoost(NormalMixture):
     smallest_scale: float
 
     def normals(self, x: Float[np.ndarray, "n d"]) -> Normals:
-        """The Normal that was fitted, as a mixture of one."""
+        """The fitted Normal, as a mixture with one component."""
         fitted = self.model.pred_dist(np.asarray(x, float))
         return Normals(fitted.loc[None], np.maximum(fitted.scale, self.smallest_scale)[None])

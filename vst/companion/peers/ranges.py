@@ -1,4 +1,4 @@
-"""Where a tuner may look for a hyperparameter: three kinds of range, as plain data."""
+"""Tuning ranges of hyperparameters: three kinds, as plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Interval:
-    """All numbers from ``low`` to ``high``; with ``log``, even in the number's logarithm.
+    """All numbers from ``low`` to ``high``; with ``log``, uniform on a log scale.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Whole:
-    """The whole numbers from ``low`` to ``high``, both included.
+    """The integers from ``low`` to ``high``, both included.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Choices:
-    """A few values; a single one is a hyperparameter that is not tuned.
+    """A few values; a single value means that the hyperparameter is not tuned.
 
     Examples
     --------
@@ -60,12 +60,12 @@ class Choices:
 Range = Interval | Whole | Choices
 Ranges = Mapping[str, Range]
 
-#: Lower bounds on the scales of a boosted Normal, which otherwise collapse on single rows.
+#: Lower bounds on the scale of a boosted Normal, which can otherwise collapse on single rows.
 SMALLEST_SCALES = Choices((0.001, 0.003, 0.01, 0.03, 0.1, 0.3))
 
 
 def without(ranges: Ranges, *names: str) -> Ranges:
-    """The same ranges without some of the hyperparameters: those that a variant fixes.
+    """The ranges without the hyperparameters that a variant fixes.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """SGLB: stochastic gradient Langevin boosting (Ustimenko and Prokhorenkova, 2020), through CatBoost.
 
-Boosting with Gaussian noise in the gradients and a shrinkage of the model converges to draws from a
-posterior over ensembles. Each member is one such draw: a mean and a scale for every row.
+Boosting with Gaussian noise in the gradients and shrinkage of the model converges to draws from a
+posterior over ensembles. Each member is one draw: a mean and a scale for every row.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ RANGES: Ranges = {
 #: With one tree, the step is fixed: see ``ONE_TREE``.
 ONE_TREE_RANGES = without(RANGES, "learning_rate", "n_learners")
 
-#: Settings that the paper does not name, tuned as well.
+#: Tuned settings that the paper does not name.
 OWN_RANGES: Ranges = {"smallest_scale": SMALLEST_SCALES}
 ONE_TREE_OWN_RANGES: Ranges = {"leaf_steps": Choices((1, 3, 10))}
 
@@ -42,10 +42,10 @@ class SGLB:
     n_learners
         Trees of each member.
     members
-        Models that differ in their seed; the predictive distribution is their equal mixture.
+        Models with different seeds; the predictive distribution weights them equally.
     leaf_steps
-        Newton steps for the leaves of each tree. More than one let the scales of a boosted ensemble
-        collapse: single rows of boston are then predicted with a scale of 1e-5, ten thousand nats off.
+        Newton steps for the leaves of each tree. With more than one, the scales of a boosted ensemble
+        collapse: single rows of boston then get a scale of 1e-5 and lose ten thousand nats.
     smallest_scale
         Smallest scale that a member may predict, in units of the target's standard deviation. The
         library has no prior on the scale and no bound.
@@ -70,7 +70,7 @@ class SGLB:
         check_rows(x, y)
         if np.ptp(y) == 0:
             raise ConstantTargetError(
-                f"the target is {y[0]:g} in every row, and CatBoost cannot be fitted to a constant: "
+                f"the target is {y[0]:g} in every row, but CatBoost cannot be fitted to a constant: "
                 "leave SGLB out, or predict the constant"
             )
         catboost = library("catboost")
@@ -93,16 +93,16 @@ class SGLB:
         return FittedSGLB(members, self.smallest_scale, threads)
 
 
-#: One tree per member. A single tree shrunk by a learning rate of 0.1 would predict a tenth of what it
-#: has learnt, so that the step here is 1. For the same reason its leaves take ten Newton steps, where a
-#: boosted tree leaves the rest to its successors: after a single one they are still half way between
-#: the mean and scale of all rows and those of their own.
+#: One tree per member. With a learning rate of 0.1 a single tree would predict a tenth of what it has
+#: learnt, so the step here is 1. For the same reason its leaves take ten Newton steps: after one step
+#: they are only half way from the mean and scale of all rows to their own, and no later tree corrects
+#: the rest.
 ONE_TREE = SGLB(learning_rate=1.0, depth=6, n_learners=1, leaf_steps=10)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedSGLB(NormalMixture):
-    """An equal mixture over members, each a Normal with a mean and a scale for every row."""
+    """An equally weighted mixture of members, each a Normal with a mean and a scale for every row."""
 
     members: list[Any]
     smallest_scale: float

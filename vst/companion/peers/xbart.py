@@ -1,10 +1,10 @@
 """XBART: accelerated Bayesian additive regression trees (He and Hahn, 2021), through stochtree.
 
 Instead of changing a tree a little in every sweep, XBART grows a new one from the root. stochtree, by
-the same authors, calls this "grow-from-root" and runs it alone when no MCMC sweeps are asked for.
+the same authors, calls this "grow-from-root" and runs only this if no MCMC sweeps are requested.
 
-The paper's hyperparameters (its supplement's table of ranges) are those of the ``XBART`` package, and
-mean the following in stochtree, for a target of mean 0 and variance 1:
+The paper's hyperparameters (its supplement's table of ranges) are those of the ``XBART`` package. In
+stochtree, for a target with mean 0 and variance 1, they mean:
 
 =============  ============================================================================
 s, Kappa       ``sigma^2 ~ inverse-Gamma(kappa / 2, s / 2)``: ``sigma2_global_shape``, ``_scale``
@@ -39,7 +39,7 @@ RANGES: Ranges = {
 
 ONE_TREE_RANGES = without(RANGES, "n_learners")
 
-#: A setting that the paper does not name, tuned as well.
+#: A tuned setting that the paper does not name.
 OWN_RANGES: Ranges = {"least_rows": Choices((1, 3, 10))}
 
 
@@ -58,11 +58,11 @@ class XBART:
     n_learners
         Number of trees.
     burn_in, draws
-        Sweeps that are dropped and kept.
+        Dropped and kept sweeps.
     least_rows
-        Fewest training rows in a leaf.
+        Minimum number of training rows in a leaf.
     cutpoints
-        Most values of a column between which a tree may split.
+        Maximum number of values of a column between which a tree may split.
     """
 
     s: float = 1.0
@@ -84,12 +84,12 @@ class XBART:
         seed: int = 0,
         threads: int = 1,
     ) -> "FittedXBART":
-        """Grow the trees anew in every sweep, and keep the sweeps after the burn-in."""
+        """Grow new trees in every sweep, and keep the sweeps after the burn-in."""
         check_rows(x, y)
         model = library("stochtree").BARTModel()
         bins = Bins.fit(x, self.cutpoints)
         with warnings.catch_warnings():
-            # stochtree warns of columns with ties, which the size of the grid below takes care of.
+            # stochtree warns of columns with ties; the size of the grid below handles them.
             warnings.filterwarnings("ignore", "Covariate", UserWarning, "stochtree")
             self._sample(model, bins(x), y, seed, threads)
         return FittedXBART(model, bins, self.burn_in)
@@ -113,8 +113,8 @@ class XBART:
                 "standardize": False,
                 "sigma2_global_shape": self.kappa / 2,
                 "sigma2_global_scale": self.s / 2,
-                # With fewer cutpoints than rows, stochtree 0.4.5 finds no split at all on a column
-                # that has ties. ``Bins`` has limited their number already.
+                # With fewer cutpoints than rows, stochtree 0.4.5 finds no split on a column with
+                # ties. ``Bins`` has already limited the number of values.
                 "cutpoint_grid_size": len(x) + 1,
                 "random_seed": seed,
                 "num_threads": threads,
@@ -135,17 +135,17 @@ ONE_TREE = XBART(n_learners=1)
 
 
 class Bins(NamedTuple):
-    """A column's values, replaced by the number of cutpoints below them.
+    """Replaces a column's values by the number of cutpoints below them.
 
-    Trees only see the order of a column's values, so that this changes nothing but where they may
-    split; and a sweep over few distinct values is several times as fast as one over all.
+    Trees only use the order of a column's values, so this only changes where they may split. A sweep
+    over few distinct values is several times as fast as a sweep over all.
     """
 
     edges: list[Float[np.ndarray, " _"]]  #: cutpoints of each column, in increasing order
 
     @classmethod
     def fit(cls, x: Float[np.ndarray, "n d"], most: int) -> "Bins":
-        """Half way between all neighbouring values, or between those at ``most`` even quantiles.
+        """Cutpoints half way between neighbouring values, or between ``most`` evenly spaced quantiles.
 
         Examples
         --------
@@ -172,14 +172,14 @@ class Bins(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FittedXBART(NormalMixture):
-    """The sweeps after the burn-in: a sum of trees and a noise scale each."""
+    """The sweeps after the burn-in, each with a sum of trees and a noise scale."""
 
     model: Any
     bins: Bins
     burn_in: int
 
     def normals(self, x: Float[np.ndarray, "n d"]) -> Normals:
-        """One Normal per sweep, of the same width everywhere."""
+        """One Normal per sweep, with the same scale everywhere."""
         sweeps = self.model.predict(self.bins(x), terms="y_hat")
         means = np.ascontiguousarray(sweeps.T[self.burn_in :])
         scales = np.sqrt(self.model.global_var_samples[self.burn_in :])

@@ -1,6 +1,6 @@
 """XGBoost (Chen and Guestrin, 2016): gradient boosted trees, fitted to the squared error.
 
-It predicts a number and no distribution, so that it has a row in the table of errors only.
+It predicts a number and no distribution, so only the table of errors has a row for it.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class XGBoost:
     depth
         Largest depth of a tree.
     reg_lambda, reg_alpha
-        Penalties on the squares and on the sizes of the leaves: the paper's Lambda and Alpha.
+        Penalties on the squared and absolute leaf values: the paper's Lambda and Alpha.
     n_learners
         Number of trees.
     """
@@ -88,5 +88,5 @@ class FittedXGBoost:
     def log_prob(self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> NoReturn:
         """XGBoost has no predictive density, and the paper prints none."""
         raise NoDensityError(
-            "XGBoost predicts a number, not a distribution: it has no log-likelihood, only an error"
+            "XGBoost predicts a number, not a distribution, and has no log-likelihood: score its error"
         )

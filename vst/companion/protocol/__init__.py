@@ -1,4 +1,4 @@
-"""The paper's protocol: splits and folds, prepared arrays, out-of-distribution rows, made-up curves."""
+"""The paper's protocol: splits and folds, prepared arrays, out-of-distribution rows, test curves."""
 
 from vst.companion.protocol.ood import OODSet, ood_set
 from vst.companion.protocol.prepared import Prepared, prepare

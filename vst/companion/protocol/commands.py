@@ -23,17 +23,17 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     listing = commands.add_parser(
         "list",
         help="show every data set, and whether it is on this machine",
-        description="Show every data set: its size, its use, and where it is, if it is here.",
+        description="Show every data set: its size, its use, and where it is on this machine.",
     )
     listing.set_defaults(run=list_datasets)
 
     verifying = commands.add_parser(
         "verify",
-        help="check the files that are here: checksum, shape, values",
-        description="Read every file that is here and compare it with the catalogue: checksum, "
+        help="check the files on this machine: checksum, shape, values",
+        description="Read every file on this machine and check it against the catalogue: checksum, "
         "shape, missing values, range. The exit code is 1 if a file is wrong.",
     )
-    _add_names(verifying, "data sets to check; all that are here by default")
+    _add_names(verifying, "data sets to check (default: all on this machine)")
     verifying.set_defaults(run=verify)
 
     fetching = commands.add_parser(
@@ -42,37 +42,37 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
         description=f"Download data sets into {cache_directory()}. An interrupted download "
         "continues where it stopped. The large ones are song (about 200 MB) and ct_slices (50 MB).",
     )
-    _add_names(fetching, "data sets to download; all that are not here by default")
+    _add_names(fetching, "data sets to download (default: all that are missing)")
     fetching.add_argument(
-        "--again", action="store_true", help="download even if there is a file in the cache"
+        "--again", action="store_true", help="download even if the cache has the file"
     )
     fetching.set_defaults(run=fetch_datasets)
 
     telling = commands.add_parser(
         "provenance",
-        help="print where every data set comes from, as Markdown",
+        help="print the sources of all data sets as Markdown",
         description="Print data/README.md from the catalogue: vst data provenance > data/README.md",
     )
     telling.set_defaults(run=lambda options: print(provenance(), end=""))
 
 
 def list_datasets(options: argparse.Namespace) -> None:
-    """Print the catalogue as a table, with what is here and what is not."""
+    """Print the catalogue as a table, and where each data set is."""
     here = sum(find(info) is not None for info in WHOLE_SETS)
     print(f"{here} of {len(WHOLE_SETS)} present\n")
     print(f"{'name':<12} {'rows':>8} {'features':>9}  {'task':<11} {'where':<9} what")
     for info in WHOLE_SETS:
         print(_line(info))
-    print("\nParts of the above, under names of their own (not counted):")
+    print("\nParts of the above, with their own names (not counted):")
     for info in PARTS:
         print(_line(info))
     if here < len(WHOLE_SETS):
-        print("\nTo get the rest: vst data fetch")
+        print("\nTo download the rest: vst data fetch")
     print(f"{VARIABLE}: {named_directory() or 'not set'}; cache: {cache_directory()}")
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Check every file that is here; the return value is the exit code."""
+    """Check every file on this machine; return the exit code."""
     infos = [describe(name) for name in options.names] or list(CATALOGUE.values())
     wrong = absent = 0
     for info in infos:
@@ -95,7 +95,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def fetch_datasets(options: argparse.Namespace) -> int:
-    """Download the named data sets, or all that are not here; the return value is the exit code."""
+    """Download the named data sets, or all that are missing; return the exit code."""
     named = [describe(name) for name in options.names]
     failed = 0
     for info in named or [info for info in WHOLE_SETS if info.download]:
@@ -108,7 +108,7 @@ def fetch_datasets(options: argparse.Namespace) -> int:
             continue
         try:
             print(f"{info.name} is now in {fetch(info).path}")
-        except DataError as error:  # the other data sets may still come
+        except DataError as error:  # the other data sets may still succeed
             failed += 1
             print(f"vst: {error}", file=sys.stderr)
     return 1 if failed else 0

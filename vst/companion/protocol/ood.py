@@ -1,4 +1,4 @@
-"""Out-of-distribution sets in the paper's form: a data set's test rows against another's rows."""
+"""Out-of-distribution sets as in the paper: a data set's test rows against rows of another."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ from vst.datasets.places import find
 from vst.errors import DataError, MissingDataError
 from vst.preprocessing import Standardiser, TableEncoder
 
-#: Where OOD rows come from by default, best first; song's own come from the CT slices.
+#: Default sources of OOD rows, best first; those for song come from the CT slices.
 PARTNERS = ("song", "song_8k")
 PARTNERS_OF_SONG = ("ct_slices", "ctslice_757")
 
 
 @dataclass(frozen=True, eq=False)
 class OODSet:
-    """In-distribution rows and out-of-distribution rows, both as a model takes them.
+    """In-distribution and out-of-distribution rows, both as model inputs.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class OODSet:
     x_out
         Rows of the partner.
     caption
-        A sentence that says which rows were used; every table that shows a score carries it.
+        A sentence that says which rows were used; every table of scores shows it.
     """
 
     name: str
@@ -46,17 +46,16 @@ def ood_set(data: Prepared, *, partner: str | Dataset | None = None, seed: int =
     """Make the OOD set of a prepared data set.
 
     The in-distribution rows are the test rows. The OOD rows are as many rows of the partner, drawn
-    without replacement, with its first ``d`` features, each standardised to zero mean and unit
-    variance by itself. A partner with fewer rows gives all it has, and the caption says so.
+    without replacement, with its first ``d`` features, each standardised separately to zero mean and
+    unit variance. A partner with fewer rows contributes all of them, and the caption says so.
 
     Parameters
     ----------
     partner
         Data set that the OOD rows come from, or its name. By default *song* (*ct_slices* for *song*
-        itself), or the part of it that is here under its own name; no other takes its place unless
-        it is named.
+        itself), or else the part of it on this machine. Any other must be named.
     seed
-        Of the draw of the partner's rows.
+        Seed of the draw of the partner's rows.
     """
     if partner is None:
         partner = _default_partner(data)
@@ -68,7 +67,7 @@ def ood_set(data: Prepared, *, partner: str | Dataset | None = None, seed: int =
     if len(encoder.feature_names) < d:
         raise DataError(
             f"{other.name} has {len(encoder.feature_names)} features and {data.dataset.name} has "
-            f"{d}: an OOD partner needs as many. {_suggestion(data)}"
+            f"{d}: an OOD partner needs at least as many. {_suggestion(data)}"
         )
     count = min(wanted, other.n)
     rows = np.sort(generator(seed, PARTNER_STREAM).permutation(other.n)[:count])
@@ -76,7 +75,7 @@ def ood_set(data: Prepared, *, partner: str | Dataset | None = None, seed: int =
     require_finite(other.name, raw, encoder.feature_names[:d])
     x_out = Standardiser.fit(raw)(raw)
     if data.standardiser.rotation is not None:
-        # The model takes whitened features, of whatever it is given in standardised ones.
+        # The model whitens its standardised inputs, whatever they are.
         x_out = (x_out @ data.standardiser.rotation).astype(np.float32)
     return OODSet(
         name=data.dataset.name,
@@ -112,7 +111,7 @@ def _suggestion(data: Prepared) -> str:
     ]
     if not fitting:
         return f"No bundled data set has {d} features."
-    return f"Bundled data sets that would do, if named as partner: {', '.join(fitting)}"
+    return f"Bundled data sets that can be named as partner: {', '.join(fitting)}"
 
 
 def _caption(data: Prepared, other: Dataset, count: int, d: int) -> str:

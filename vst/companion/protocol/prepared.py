@@ -1,4 +1,4 @@
-"""From a data set to the arrays of the paper's regression protocol."""
+"""Prepares a data set as the arrays of the paper's regression protocol."""
 
 from dataclasses import dataclass
 
@@ -21,13 +21,13 @@ class Prepared:
     Attributes
     ----------
     dataset
-        What was prepared.
+        The data set.
     split
-        Row numbers of the data set's table that train and that test.
+        Row numbers of the training and test rows in the data set's table.
     folds
         Row numbers of ``x_train``, in arrays of fixed shape.
     feature_names
-        Columns of ``x_train``, with one per category of a categorical column.
+        Names of the columns of ``x_train``; a categorical column has one per category.
     encoder, standardiser
         The maps from the table to ``x_train``.
     target_mean, target_scale
@@ -57,7 +57,7 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
     Parameters
     ----------
     seed
-        Of the split and of the folds.
+        Seed of the split and the folds.
     folds
         Number of cross-validation folds of the training rows.
     whiten
@@ -99,7 +99,7 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
 
 
 def require_complete(name: str, table: pd.DataFrame) -> None:
-    """Refuse gaps and infinite numbers, naming the first column that has them."""
+    """Refuse missing and infinite values, and name the first column that has them."""
     for column in table.columns:
         bad = int((table[column].isna() | table[column].isin([np.inf, -np.inf])).sum())
         if bad:
@@ -118,7 +118,7 @@ def _remedy(column: pd.Series, bad: int) -> str:
 
 
 def require_finite(name: str, x: Float[np.ndarray, "n d"], columns: list[str]) -> None:
-    """Refuse missing and infinite features, naming the first column that has them."""
+    """Refuse missing and infinite features, and name the first column that has them."""
     bad = ~np.isfinite(x)
     if bad.any():
         column = int(np.argmax(bad.any(axis=0)))
@@ -132,7 +132,7 @@ def _numbers(dataset: Dataset) -> Float[np.ndarray, " n"]:
     if not pd.api.types.is_numeric_dtype(dataset.y):
         raise DataError(
             f"the target {dataset.y.name!r} of {dataset.name} holds categories, not numbers: "
-            "it is no regression data set"
+            "choose a regression data set"
         )
     return dataset.y.to_numpy(float)
 
@@ -148,7 +148,8 @@ def _require_rows(dataset: Dataset, folds: int) -> None:
 def _units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
     if y.min() == y.max():
         raise DataError(
-            f"the target is {y[0]:g} in every training row: there is nothing to predict"
+            f"the target is {y[0]:g} in every training row, so there is nothing to predict: choose "
+            "another target"
         )
     mean, scale = location_and_scale(y)
     return float(mean), float(scale)

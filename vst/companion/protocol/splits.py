@@ -1,7 +1,7 @@
-"""Which rows train and which test: one fixed split, and folds of its training part.
+"""Training and test rows: one fixed split, and folds of its training part.
 
-Everything is an array of row numbers of a fixed shape, so that all folds of a data set share one
-compiled program. The permutations come from NumPy's PCG64 generator with the stated seed, which
+Everything is an array of row numbers with a fixed shape, so that all folds of a data set share one
+compiled program. The permutations come from NumPy's PCG64 generator with the given seed, which
 draws the same numbers on every platform.
 """
 
@@ -13,7 +13,7 @@ from jaxtyping import Int
 from vst.arrays import Rows
 from vst.errors import DataError
 
-#: Every fifth row tests: the paper's 80/20 split.
+#: A fifth of the rows is for testing: the paper's 80/20 split.
 TEST_SHARE = 5
 
 #: Independent streams of random numbers for the split, the folds and the rows of an OOD partner.
@@ -28,7 +28,7 @@ class Split(NamedTuple):
 
 
 class Folds(NamedTuple):
-    """Cross-validation: what each fold's model trains on, and what it does not see."""
+    """Cross-validation: the training rows and held-out rows of each fold."""
 
     train: Rows
     held_out: Rows
@@ -54,7 +54,7 @@ def split_rows(n: int, *, seed: int = 0) -> Split:
 
 
 def rows_for(folds: int) -> int:
-    """Rows that a table must have for its training part to be divided into folds.
+    """Number of rows that a table needs for this many folds of its training part.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rows_for(folds: int) -> int:
 
 
 def make_folds(n: int, folds: int = 10, *, seed: int = 0) -> Folds:
-    """Divide ``n`` training rows into folds whose sizes differ by at most one.
+    """Split ``n`` training rows into folds whose sizes differ by at most one.
 
     Row numbers count within the training part: ``x_train[folds.train.rows(0)]``.
 
@@ -76,9 +76,9 @@ def make_folds(n: int, folds: int = 10, *, seed: int = 0) -> Folds:
     ((10, 364), [41, 41, 41, 41, 40, 40, 40, 40, 40, 40])
     """
     if n < 2:
-        raise DataError(f"folds need at least 2 training rows: there {'is' if n else 'are'} {n}")
+        raise DataError(f"folds need at least 2 training rows, got {n}")
     if not 2 <= folds <= n:
-        raise DataError(f"{n} training rows cannot be divided into {folds} folds: choose 2 to {n}")
+        raise DataError(f"{n} training rows cannot be split into {folds} folds: choose 2 to {n}")
     order = generator(seed, FOLD_STREAM).permutation(n).astype(np.int32)
     held_out = [np.sort(part) for part in np.array_split(order, folds)]
     train = [np.setdiff1d(order, part, assume_unique=True) for part in held_out]
@@ -86,5 +86,5 @@ def make_folds(n: int, folds: int = 10, *, seed: int = 0) -> Folds:
 
 
 def generator(seed: int, stream: int) -> np.random.Generator:
-    """Random numbers of one purpose: the streams of a seed are independent of each other."""
+    """Random numbers for one purpose; the streams of a seed are independent."""
     return np.random.Generator(np.random.PCG64([seed, stream]))

@@ -1,4 +1,4 @@
-"""Small made-up data sets for pictures, each with the function it was made from."""
+"""Small synthetic data sets for pictures, each with its true function."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -30,7 +30,7 @@ class Curve(NamedTuple):
     noise: float = float("nan")  #: standard deviation of the noise, where it is the same everywhere
 
     def inside(self) -> Bool[np.ndarray, " m"]:
-        """Which points of the grid lie where there are data."""
+        """Which points of the grid lie inside the data's support."""
         x = self.grid[:, 0]
         return np.any([(low <= x) & (x <= high) for low, high in self.support], axis=0)
 
@@ -42,7 +42,7 @@ class Curve(NamedTuple):
 
 
 def bent_line(n: int = 120, noise: float = 0.1, seed: int = 0) -> Curve:
-    """A line with two bends, whose noise grows to the right: three straight pieces, one per leaf."""
+    """A line with two bends (three straight pieces, one per leaf) and noise that grows to the right."""
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(-2, 2, n))
     y = _bends(x) + noise * (1.5 + 0.5 * x) * rng.normal(size=n)
@@ -51,7 +51,7 @@ def bent_line(n: int = 120, noise: float = 0.1, seed: int = 0) -> Curve:
 
 
 def tails(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
-    """A wave on a slope, observed in the middle third of the range that is looked at."""
+    """A wave on a slope, observed in the middle third of the plotted range."""
     return _observe(wave, [(-1.0, 1.0)], (-3.0, 3.0), n, noise, seed)
 
 
@@ -61,12 +61,12 @@ def gap(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
 
 
 def step(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
-    """A jump from -1 to 1 half way."""
+    """A jump from -1 to 1 in the middle."""
     return _observe(jump, [(0.0, 1.0)], (0.0, 1.0), n, noise, seed)
 
 
 def wavelet(n: int = 250, noise: float = NOISE, seed: int = 0) -> Curve:
-    """The Daubechies wavelet of order 10, whose support is shrunk to the unit interval."""
+    """The Daubechies wavelet of order 10, with its support scaled to the unit interval."""
     return _observe(daubechies_wavelet, [(0.0, 1.0)], (0.0, 1.0), n, noise, seed)
 
 
@@ -76,7 +76,7 @@ def wave(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
 
 
 def jump(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """-1 below one half, and 1 from there on."""
+    """-1 below one half, 1 from there on."""
     return np.where(x < 0.5, -1.0, 1.0)
 
 
@@ -98,14 +98,12 @@ def _wavelet_table() -> Wavelet:
 def _observe(
     function: Function, support: Sequence[Span], shown: Span, n: int, noise: float, seed: int
 ) -> Curve:
-    """Draw inputs evenly over the support, and observe the function there with Normal noise."""
+    """Draw inputs uniformly over the support, and observe the function there with Normal noise."""
     if n < 2 or noise < 0:
-        raise UserError(
-            f"a curve needs at least two rows and noise of zero or more, got n={n}, noise={noise}"
-        )
+        raise UserError(f"a curve needs at least two rows and noise >= 0, got n={n}, noise={noise}")
     rng = np.random.default_rng(seed)
     ends = np.array(support)
-    # Row i goes to interval i modulo their number, so that all have the same share of the rows.
+    # Row i goes to interval i modulo the number of intervals, so that all get equally many rows.
     low, high = ends[np.arange(n) % len(ends)].T
     x = np.sort(rng.uniform(low, high))
     y = function(x) + noise * rng.normal(size=n)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from vst.errors import UserError
 
-#: Beyond this order the roots of the filter's polynomial lose their digits in double precision.
+#: Beyond this order the roots of the filter's polynomial lose precision in float64.
 LARGEST_ORDER = 20
 
 

@@ -26,7 +26,7 @@ ORDER = (*IN_PAPER, *(name for name in AGENTS if name not in IN_PAPER))
 
 
 def availability(loaded: Obtained) -> Markdown:
-    """Say what the page is made from, and what is missing."""
+    """Describe the results on the page, and what is missing."""
     runs = loaded.results
     seeds = runs.groupby(["dataset", "model"])["seed"].nunique()
     text = (
@@ -35,21 +35,19 @@ def availability(loaded: Obtained) -> Markdown:
     )
     if loaded.missing:
         text += (
-            f" **{loaded.missing} more are not there yet** and leave gaps, or fewer seeds, in what "
-            "follows; `vst run bandits --profile paper` computes them."
+            f" **{loaded.missing} more are not there yet**, which leaves gaps or fewer seeds below; "
+            "`vst run bandits --profile paper` computes them."
         )
     for name in loaded.absent:
-        text += (
-            f" The data set *{name}* is not on this machine, so that its bandit cannot be played."
-        )
+        text += f" The data set *{name}* is not on this machine, so its bandit cannot be played."
     return Markdown(text)
 
 
 def regret_table(loaded: Obtained) -> MarkdownTable:
     """Rebuild table 3: cumulative regret, and in brackets as a share of the random policy's.
 
-    The lowest regret of each column, and every one whose error bar overlaps its, is bold: in the
-    paper's columns among its agents, in ours among all.
+    The lowest regret of each column and all whose error bars overlap with it are bold: among the
+    paper's agents in its columns, among all agents in ours.
     """
     ours = _scores(loaded.results)
     paper = printed("bandit_regret").rename(columns={"bandit": "dataset"})
@@ -98,13 +96,13 @@ def instantaneous_regret(loaded: Obtained, windows: int = 20) -> Figure:
 
 @styled
 def explored(loaded: Obtained) -> Figure:
-    """What each agent pulled in the exploration bandit: context across, arm up, one column per span."""
+    """Draw each agent's pulls in the exploration bandit: context across, arm up, one column per span."""
     keys = loaded.results.set_index("key")["model"]
     frame = loaded.parts["choices"].assign(model=loaded.parts["choices"]["key"].map(keys))
     models = [name for name in ORDER if name in set(frame["model"])]
     if not models:
         figure = plt.figure(figsize=(8.6, 0.6))
-        figure.text(0.5, 0.5, "the exploration bandit is not among these", ha="center", va="center")
+        figure.text(0.5, 0.5, "the exploration bandit was not selected", ha="center", va="center")
         return figure
     arms = int(frame["arm"].max()) + 1
     steps = int(loaded.results.loc[loaded.results["dataset"] == "exploration", "steps"].iloc[0])
@@ -149,7 +147,7 @@ def time_table(loaded: Obtained) -> MarkdownTable:
 
 
 def constants_table() -> MarkdownTable:
-    """The bandits' constants, whether the paper's or ours."""
+    """The bandits' constants, and whether they are the paper's or ours."""
     rows = [
         {"bandit": name, "values": _settings(vars(problem))}
         for name, problem in ENVIRONMENTS.items()
@@ -158,7 +156,7 @@ def constants_table() -> MarkdownTable:
 
 
 def settings_table(loaded: Obtained) -> MarkdownTable:
-    """Every agent's settings on every bandit, as they are stored with its results."""
+    """Every agent's settings on every bandit, as stored with its results."""
     rows = []
     for model in [name for name in ORDER if name != "random"]:
         for bandit in _bandits(loaded):

@@ -1,4 +1,4 @@
-"""The chapter on options beyond the paper: what each changes, where, and at what cost."""
+"""The chapter on options beyond the paper: the effect of each, by data set, and its cost."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.report.style import BLUE, GREEN, ORANGE, VERMILLION, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 
-#: The options as the page calls them.
+#: Names of the options on the page.
 NAMES = {
     "whiten": "whitening",
     "kl_weight": "KL weight 0.1",
@@ -23,12 +23,12 @@ NAMES = {
 
 COLOURS = {"whiten": BLUE, "kl_weight": ORANGE, "members": GREEN, "all": VERMILLION}
 
-#: A score, and how the page calls it.
+#: Names of the scores on the page.
 SCORES = {"log_likelihood": "log-likelihood", "auroc": "AUROC"}
 
 
 def gains(results: pd.DataFrame, score: str) -> pd.DataFrame:
-    """What each option changes, fold by fold against the paper's form.
+    """The change from each option, fold by fold, against the paper's model.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def gains(results: pd.DataFrame, score: str) -> pd.DataFrame:
 
 
 def gain_table(results: pd.DataFrame, score: str, datasets: Sequence[str]) -> MarkdownTable:
-    """The changes of one score, data sets down and options across, after the paper's form itself."""
+    """The changes of one score: one row per data set, the paper's model first, then each option."""
     found = gains(results, score)
     changes = {
         (dataset, variant): (mean, error)
@@ -81,12 +81,12 @@ def gain_dots(results: pd.DataFrame, score: str, datasets: Sequence[str]) -> Fig
             part["mean"], at, xerr=part["error"], fmt="o", ms=4, color=COLOURS[variant], label=name
         )
     axis.axvline(0, color="#888888", lw=0.8, zorder=0)
-    # Most changes are small and a few are huge: even below a tenth, logarithmic above.
+    # Most changes are small and a few are huge: linear below a tenth, logarithmic above.
     axis.set_xscale("symlog", linthresh=0.1, linscale=0.6)
     axis.set_yticks(-np.arange(len(shown)), [dataset_label(name) for name in shown])
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="x", color="#eeeeee")
-    axis.set_xlabel(f"change of the {SCORES[score]} against the paper's form")
+    axis.set_xlabel(f"change of the {SCORES[score]} against the paper's model")
     figure.legend(loc="outside upper right", ncols=4, fontsize=8)
     return figure
 
@@ -107,7 +107,7 @@ def hurts(results: pd.DataFrame, score: str) -> Markdown:
 
 
 def collinearity(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """The condition number of the features beside what whitening gains, where the data are here."""
+    """The condition number of the features and the gain from whitening, for data on this machine."""
     found = (
         gains(results, "log_likelihood").query("variant == 'whiten'").set_index("dataset")["mean"]
     )
@@ -131,12 +131,12 @@ def collinearity(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTabl
 
 
 def costs(results: pd.DataFrame) -> MarkdownTable:
-    """Seconds per fold of each variant, as multiples of the paper's form on the same data."""
+    """Seconds per fold of each variant, as multiples of the paper's model on the same data."""
     seconds = results.pivot_table(index="dataset", columns="variant", values="seconds")
     seconds = seconds.reindex(columns=list(VARIANTS))
     ratio = seconds.div(seconds["paper"], axis=0).median().dropna()
     rows = [
-        {"option": NAMES[name], "time, as a multiple of the paper's form": f"{ratio[name]:.1f}"}
+        {"option": NAMES[name], "time, as a multiple of the paper's model": f"{ratio[name]:.1f}"}
         for name in VARIANTS
         if name in NAMES and name in ratio.index
     ]

@@ -1,4 +1,4 @@
-"""The claims as pages show them: how many came out, all of them with their verdicts, their rules."""
+"""The claims on pages: the number of each verdict, all claims with their verdicts, and the rules."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from vst.companion.paper.claims import WORDS, Judgement, Verdict
 from vst.companion.paper.inconsistencies import INCONSISTENCIES
 from vst.companion.report.tables import Html, MarkdownTable
 
-#: What stands for the paper's numbers where it has none.
+#: Placeholder if the paper prints no numbers.
 PRINTS_NONE = "prints none"
 
 
@@ -47,7 +47,7 @@ def of_chapter(verdicts: Sequence[Verdict], where: str = "") -> Html:
     Parameters
     ----------
     where
-        A place in the paper, such as ``"figure 2"``: the claims made there only.
+        Show only the claims of this place in the paper, such as ``"figure 2"``.
     """
     return _table(
         ("the paper says", "it holds if", "ours", "the paper's own numbers", "verdict"),
@@ -66,7 +66,7 @@ def of_chapter(verdicts: Sequence[Verdict], where: str = "") -> Html:
 
 
 def rules(verdicts: Sequence[Verdict]) -> Html:
-    """The rule of every claim, and the chapter whose evidence it is applied to."""
+    """The rule of every claim, and the chapter with its evidence."""
     return _table(
         ("the paper says", "it holds if", "evidence"),
         (
@@ -77,7 +77,7 @@ def rules(verdicts: Sequence[Verdict]) -> Html:
 
 
 def mark(verdict: Verdict) -> str:
-    """The verdict as every page shows it: an element that names its claim."""
+    """The verdict as every page shows it: an HTML element that carries the claim's id."""
     return (
         f'<span class="verdict {_class(verdict.word)}" data-claim="{escape(verdict.claim.id)}">'
         f"{escape(verdict.word)}</span>"
@@ -85,7 +85,7 @@ def mark(verdict: Verdict) -> str:
 
 
 def frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """All that is known of the claims, one row each."""
+    """All facts about the claims, one row each."""
     return pd.DataFrame(
         {
             "id": one.claim.id,
@@ -124,7 +124,7 @@ def _link(chapter: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table whose cells are HTML already; each names its column, for a phone shows rows as lists."""
+    """A table with HTML cells; each cell names its column, since a phone shows rows as lists."""
     names = [escape(name) for name in heads]
     head = "".join(f"<th>{name}</th>" for name in names)
     body = "".join(f"<tr>{''.join(map(_cell, names, row))}</tr>" for row in rows)

@@ -1,4 +1,4 @@
-"""The cost chapter: how good a model is against how long it takes."""
+"""The cost chapter: the quality of a model against its time."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -16,18 +16,18 @@ from vst.companion.report.style import label_logarithmic, styled
 from vst.companion.report.tables import MarkdownTable, number
 from vst.errors import UserError
 
-#: The forms of a VST with linear leaves, from the paper's to the most that this package can do.
+#: The forms of a VST with linear leaves: the paper's and those of this package.
 FORMS = ("vst-linear", "vst-quick", "vst-plus")
 
 
 def quality(results: pd.DataFrame) -> pd.DataFrame:
-    """Score and seconds of each model on each data set, and whether anything beats it in both.
+    """Score and seconds of each model on each data set, and whether another model beats it in both.
 
     Returns
     -------
     pandas.DataFrame
-        Columns model, dataset, score (mean log-likelihood), seconds (per fold) and best: no other
-        model is both better and faster.
+        Columns model, dataset, score (mean log-likelihood), seconds (per fold) and best (no other
+        model is both better and faster).
     """
     scored = results.dropna(subset=["log_likelihood"])
     frame = (
@@ -99,7 +99,7 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
 
 
 def front_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """The models of each data set that nothing beats in both, from the fastest to the best."""
+    """The models of each data set that no other beats in both, from the fastest to the best."""
     found = quality(results)
     rows = []
     for dataset in datasets:
@@ -121,7 +121,7 @@ def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> Markdow
     """Each model's time as a multiple of one model's on the same data, and how often it is better."""
     found = quality(results)
     if reference not in set(found["model"]):
-        raise UserError(f"there are no scores of {reference}: name a reference among the models")
+        raise UserError(f"there are no scores of {reference}: choose another model as reference")
     wide = found.pivot_table(index="dataset", columns="model", values=["seconds", "score"])
     spent = tuned_table().groupby("model")["total_seconds"].sum() / 60
     rows = []
@@ -145,7 +145,7 @@ def ratio_table(results: pd.DataFrame, reference: str = "vst-linear") -> Markdow
 
 
 def forms_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """Log-likelihood and seconds per fold of each form of a VST with linear leaves; the best in bold."""
+    """Log-likelihood and seconds per fold of each form of a VST with linear leaves, best in bold."""
     found = quality(results[results["model"].isin(FORMS)])
     rows = []
     for dataset in datasets:
@@ -163,10 +163,10 @@ def forms_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
 def estimate_table(
     results: pd.DataFrame, workers: Sequence[int] = (1, 2, 8, 32, 128)
 ) -> MarkdownTable:
-    """Least hours that all fits would take on more workers like this machine's cores.
+    """Minimum hours for all fits on more workers as fast as this machine's cores.
 
-    A job is what one worker computes without a break: the folds of a soft tree together, or one fold
-    of a peer. All of them cannot take less than the longest.
+    A job runs on one worker: all folds of a soft tree, or one fold of a peer. The total cannot be less
+    than the longest job.
     """
     soft = results["model"].map(lambda name: MODEL_BY_ID[name].is_soft).astype(bool)
     stacks = results[soft].groupby(["model", "dataset"])["seconds"].sum()

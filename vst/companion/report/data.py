@@ -1,4 +1,4 @@
-"""The provenance page: what the data are, where they come from, and what is here."""
+"""The provenance page: what the data are, where they come from, and which are on this machine."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -16,7 +16,7 @@ from vst.datasets.places import find
 
 
 def paper_table() -> MarkdownTable:
-    """Rebuild the paper's table of regression data sets, with the files' numbers beside it."""
+    """Rebuild the paper's table of regression data sets, with the numbers of our files."""
     rows = []
     for info in WHOLE_SETS:
         if info.task != "regression" or info.paper is None or info.paper.rows is None:
@@ -70,7 +70,7 @@ def source_table(infos: Sequence[DatasetInfo] = WHOLE_SETS + PARTS) -> MarkdownT
 
 
 def checksum_table() -> MarkdownTable:
-    """Give the sha256 of every file, where one is known."""
+    """List the sha256 of every file, if known."""
     return MarkdownTable(
         pd.DataFrame(
             {
@@ -97,7 +97,7 @@ def regression_sets() -> list[Dataset]:
 def target_histograms(datasets: Sequence[Dataset], *, bins: int = 30) -> Figure:
     """Draw the distribution of each data set's target, as small multiples.
 
-    A target of few values, like a score, gets one bar for each.
+    A target with few values, like a score, gets one bar per value.
     """
     columns = min(4, len(datasets))
     rows = ceil(len(datasets) / columns)
@@ -116,7 +116,7 @@ def target_histograms(datasets: Sequence[Dataset], *, bins: int = 30) -> Figure:
 
 def _edges(y: np.ndarray, bins: int) -> np.ndarray:
     values = np.unique(y)
-    # Bars that hold now one and now two of a grid's values would show a pattern that is not there.
+    # If some bars held one value of a grid and others two, the histogram would show a false pattern.
     if len(values) > 2 * bins:
         return np.histogram_bin_edges(y, bins=bins)
     step = np.diff(values).min() if len(values) > 1 else 1.0

@@ -1,4 +1,4 @@
-"""The score tables as a picture: a dot with its error bar for every model and data set."""
+"""The score tables as a picture: a dot with an error bar for every model and data set."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -24,7 +24,7 @@ REACH = 9
 def dots(results: pd.DataFrame, table: str, datasets: Sequence[str]) -> Figure:
     """Draw every model's score on every data set, ours as a dot and the paper's as a ring.
 
-    A score far below the others would squeeze them into a corner: it is drawn at the edge, as an arrow.
+    A score far below the others would squeeze them together, so it is an arrow at the edge.
     """
     column = table
     ours = scores_of(results, column)
@@ -103,5 +103,5 @@ def _panel(
 
 
 def _say(axis: Axes, x: float, y: float, words: str) -> None:
-    """Label a place, invisibly and above its mark: see :func:`vst.companion.report.hover.hoverable`."""
+    """Add an invisible label above a mark: see :func:`vst.companion.report.hover.hoverable`."""
     axis.plot(x, y, "o", ms=REACH, mew=0, alpha=0, clip_on=False, zorder=9, label=words)

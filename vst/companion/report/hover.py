@@ -1,4 +1,4 @@
-"""Figures whose marks say what they are when a pointer rests on them."""
+"""Figures whose marks have tooltips."""
 
 from dataclasses import dataclass
 from io import StringIO
@@ -16,7 +16,7 @@ for prefix, name in NAMES.items():
 
 @dataclass(frozen=True)
 class Svg:
-    """A vector graphic that a notebook shows."""
+    """A vector graphic for a notebook."""
 
     text: str
 
@@ -25,10 +25,10 @@ class Svg:
 
 
 def hoverable(figure: Figure) -> Svg:
-    """The same figure, with the label of every line that has one as its tooltip.
+    """The figure with each line's label as its tooltip.
 
-    Browsers show the ``title`` of an SVG element so, where the graphic is part of the page: the book's
-    pages make it one (``hover.js``).
+    Browsers show the ``title`` of an SVG element as a tooltip if the graphic is inline in the page;
+    ``hover.js`` inlines it in the book's pages.
     """
     said = {}
     for i, line in enumerate(line for axis in figure.axes for line in axis.lines):

@@ -16,7 +16,7 @@ from vst.estimators import VSTRegressor
 from vst.posterior import LowRankGaussian
 from vst.tree import SoftTree
 
-#: Small text needs darker shades than lines do.
+#: Small text needs darker shades than lines.
 TEXT = {BLUE: BLUE, ORANGE: "#8F6200"}
 
 
@@ -26,7 +26,7 @@ def standard_and_bayesian_tree(model: VSTRegressor) -> Figure:
     shape = model.shape_
     names = [f"gate {n + 1}" for n in range(shape.n_nodes)]
     names += [f"leaf {leaf + 1}" for leaf in range(shape.n_leaves)]
-    # The first affine rows are the gates, the next the leaf means: a slope and an offset each.
+    # The first affine rows are the gates, then the leaf means: a slope and an offset each.
     means, deviations = (
         np.asarray(part)[: 2 * len(names)].reshape(-1, 2)
         for part in (model.posterior_.mean, np.sqrt(np.diag(model.posterior_.covariance())))
@@ -167,7 +167,7 @@ def correlations(posteriors: dict[str, LowRankGaussian]) -> Figure:
 
 
 def rank_table(models: dict[str, VSTRegressor], curve: Curve, last: int = 500) -> MarkdownTable:
-    """What a richer posterior changes: the bound, and the epistemic spread in and out of the data."""
+    """The effect of a richer posterior on the bound, and on the epistemic spread inside and outside."""
     outside = curve.grid[np.abs(curve.grid[:, 0]) > np.abs(curve.x).max() + 0.5]
 
     def spread(model: VSTRegressor, rows: Float[np.ndarray, "n 1"]) -> str:

@@ -1,4 +1,4 @@
-"""The OOD chapter: what the score sees on one data set, beside the table of all."""
+"""The OOD chapter: the table of all data sets, and a closer look at one."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ from vst.datasets import CATALOGUE
 def distance_table(
     results: pd.DataFrame, by_dataset: Mapping[str, dict[str, float] | None]
 ) -> MarkdownTable:
-    """AUROC of distances, where both kinds of rows are here, beside soft trees' and the paper's."""
+    """AUROC of distances, where both kinds of rows are available, of soft trees, and the paper's."""
     ours = scores_of(results, "auroc").set_index(["model", "dataset"])["mean"]
     paper = printed("ood_auroc").set_index(["model", "dataset"])["mean"]
     rows = []
@@ -45,7 +45,7 @@ def distance_table(
 def reached_by_dataset(results: pd.DataFrame, column: str = "auroc") -> MarkdownTable:
     """How many models reach the paper's AUROC on each data set.
 
-    Where peers fall short along with the soft trees, it is the outside rows that differ.
+    Where peers and soft trees both fall short, the outside rows are the likely cause.
     """
     everyone = [model.id for model in MODELS if model.in_paper]
     places = reached(scores_of(results, column), "ood_auroc", everyone)
@@ -60,7 +60,7 @@ def reached_by_dataset(results: pd.DataFrame, column: str = "auroc") -> Markdown
 
 
 def partner_note(results: pd.DataFrame) -> Markdown:
-    """Say where the outside rows of the table come from."""
+    """Describe where the table's outside rows come from."""
     partners = results.dropna(subset=["ood"]).groupby("ood")["dataset"].unique()
     notes = []
     for partner, names in partners.items():
@@ -97,7 +97,7 @@ def roc_curves(found: Sequence[Detection]) -> Figure:
 
 @styled
 def histograms(found: Sequence[Detection]) -> Figure:
-    """Draw the epistemic standard deviation of test rows and of OOD rows, one panel per model."""
+    """Draw the epistemic standard deviation of test rows and OOD rows, one panel per model."""
     figure, axes = plt.subplots(
         1, len(found), figsize=(2.6 * len(found) + 0.6, 2.6), squeeze=False, sharey=True
     )
@@ -124,7 +124,7 @@ def histograms(found: Sequence[Detection]) -> Figure:
 def projection(rows: OODSet, detection: Detection) -> Figure:
     """Draw both kinds of rows in the plane of the test rows' two main directions.
 
-    The colour is the epistemic standard deviation: a reader sees what the score sees.
+    The colour is the epistemic standard deviation, which the score uses.
     """
     plane = PCA(n_components=2, random_state=0).fit(rows.x_in)
     deviations = np.log10(np.sqrt(np.concatenate([detection.inside, detection.outside])) + 1e-12)
@@ -147,7 +147,7 @@ def projection(rows: OODSet, detection: Detection) -> Figure:
 
 
 def _zoom(axis: plt.Axes, points: Float[np.ndarray, "n 2"]) -> None:
-    """Leave out the outermost hundredth of the points, which would shrink all others to a spot."""
+    """Leave out the outermost hundredth of the points, which would squeeze the others together."""
     low, high = np.quantile(points, [0.005, 0.995], axis=0)
     margin = 0.08 * (high - low)
     axis.set_xlim(low[0] - margin[0], high[0] + margin[0])

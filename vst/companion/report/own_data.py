@@ -1,4 +1,4 @@
-"""Figures and tables of the chapter on a table of one's own."""
+"""Figures and tables of the chapter on your own data."""
 
 from collections.abc import Sequence
 
@@ -27,17 +27,17 @@ def colour(fit: OwnFit) -> str:
 
 
 def introduction(held: Held) -> Markdown:
-    """Say which table is looked at."""
+    """Describe the table."""
     data = held.dataset
     return Markdown(
         f"The table is *{verbatim(data.label)}*: {data.n:,} rows, {data.d} columns to predict "
-        f"{code(data.y.name)} from. {len(held.y_test):,} rows were drawn at random and held out: "
-        "scores and intervals below are of these rows."
+        f"{code(data.y.name)} from. {len(held.y_test):,} rows were drawn at random and held out; "
+        "scores and intervals below are for these rows."
     )
 
 
 def score_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
-    """Scores on the held-out rows, beside those of a Normal that ignores the features."""
+    """Scores on the held-out rows, and those of a Normal that ignores the features."""
     y, train = held.y_test, held.y_train
     rows = []
     for fit in fits:
@@ -47,7 +47,7 @@ def score_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
                 "model": label(fit.name),
                 "RMSE": _units(np.sqrt(np.mean((fit.predicted.mean - y) ** 2))),
                 "log-likelihood": number(float(fit.predicted.log_prob(y).mean())),
-                "held by 90 % intervals": f"{np.mean((lower <= y) & (y <= upper)):.0%}",
+                "inside 90 % intervals": f"{np.mean((lower <= y) & (y <= upper)):.0%}",
                 "their mean width": _units(np.mean(upper - lower)),
                 "seconds": number(fit.seconds, 1),
             }
@@ -59,7 +59,7 @@ def score_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
             "model": "no features",
             "RMSE": _units(np.sqrt(np.mean((mean - y) ** 2))),
             "log-likelihood": number(float(norm.logpdf(y, mean, scale).mean())),
-            "held by 90 % intervals": f"{np.mean(np.abs(y - mean) <= half):.0%}",
+            "inside 90 % intervals": f"{np.mean(np.abs(y - mean) <= half):.0%}",
             "their mean width": _units(2 * half),
             "seconds": number(0.0, 1),
         }
@@ -116,10 +116,10 @@ def calibration(held: Held, fits: Sequence[OwnFit], bins: int = 10) -> Figure:
 
 
 def calibration_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
-    """What share of the rows intervals of three levels hold, and whether chance explains it.
+    """The share of rows inside intervals of three levels, and whether chance explains it.
 
-    If an interval holds each row with the probability of its level, the number of rows inside is
-    binomial: *as it should be* if it lies in the middle 90 % of that distribution.
+    If intervals hold each row with the probability of their level, the number of rows inside is
+    binomial: it is *as expected* if it lies in the central 90 % of that distribution.
     """
     m = len(held.y_test)
     rows = []
@@ -134,18 +134,18 @@ def calibration_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
 
 
 def width_word(share: float, level: float, rows: int) -> str:
-    """Whether intervals that hold a share of the rows are as wide as their level asks for.
+    """Whether intervals that hold this share of the rows are as wide as their level requires.
 
     Examples
     --------
     >>> width_word(0.99, 0.8, 200), width_word(0.79, 0.8, 200), width_word(0.5, 0.8, 200)
-    ('too wide', 'as it should be', 'too narrow')
+    ('too wide', 'as expected', 'too narrow')
     """
     low, high = binom.ppf([0.05, 0.95], rows, level)
     inside = round(share * rows)
     if inside > high:
         return "too wide"
-    return "too narrow" if inside < low else "as it should be"
+    return "too narrow" if inside < low else "as expected"
 
 
 @styled
@@ -169,7 +169,7 @@ def intervals(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
 
 
 def epistemic(fit: OwnFit, rows: pd.DataFrame) -> Float[np.ndarray, " n"]:
-    """Standard deviation of the mean over posterior draws, row by row."""
+    """Standard deviation of each row's mean over posterior draws."""
     return np.sqrt(fit.model.predict_dist(rows).epistemic_var)
 
 
@@ -193,7 +193,7 @@ def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
 
 @styled
 def features(held: Held, fits: Sequence[OwnFit], most: int = 15) -> Figure:
-    """Draw how much the gates look at each feature, the features that matter most to both first."""
+    """Draw how much the gates use each feature, the most used by both models first."""
     uses = [feature_use(fit.model, held.x_train) for fit in fits]
     names = list((sum(uses[1:], start=uses[0])).sort_values(ascending=False).index)[:most]
     figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.34 * len(names)))
@@ -211,10 +211,10 @@ def features(held: Held, fits: Sequence[OwnFit], most: int = 15) -> Figure:
 
 @styled
 def learned_tree(held: Held, fit: OwnFit) -> Figure:
-    """Draw a model's first tree: what each gate looks at most, and how many rows go where.
+    """Draw a model's first tree: the main features of each gate, and how many rows go where.
 
-    Edges are as wide as the share of the rows that takes them. A gate names the two features of the
-    largest weight; a positive weight sends high values right. Leaves show their share and their mean.
+    The width of an edge is the share of the rows that take it. A gate names the two features with the
+    largest weights; a positive weight sends high values right. Leaves show their share and their mean.
     """
     model = fit.model
     found, names = gates(model, held.x_train)[0], feature_names(model)
@@ -240,7 +240,7 @@ def learned_tree(held: Held, fit: OwnFit) -> Figure:
 
 
 def _place(i: int, depth: int) -> tuple[float, float]:
-    """Where node ``i``, counted breadth-first with the leaves last, stands."""
+    """Position of node ``i``, counted breadth-first with the leaves last."""
     level = (i + 1).bit_length() - 1
     position = i + 1 - 2**level
     return (position + 0.5) * 2 ** (depth - level) - 0.5, float(depth - level)

@@ -17,7 +17,7 @@ from vst.companion.report.tables import MarkdownTable, number
 
 COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
 
-#: What can be drawn, and how its axis is called.
+#: The scores that can be drawn, and the labels of their axes.
 SCORES = {
     "auroc": "AUROC",
     "log_likelihood": "test log-likelihood",
@@ -55,7 +55,7 @@ def _curve(axis: Axes, group: pd.DataFrame, score: str, model: str) -> None:
     by_rank = (scale * group.set_index("rank")[score].astype(float)).groupby(level=0)
     means, errors = by_rank.mean(), by_rank.std().fillna(0.0)
     ranks = means.index.to_numpy(float)
-    # A logarithmic axis has no zero: rank 0 stands half a step before rank 1.
+    # A logarithmic axis has no zero: rank 0 is drawn half a step before rank 1.
     at = np.where(ranks == 0, 0.5, ranks)
     colour = COLOURS[model]
     axis.errorbar(
@@ -73,7 +73,7 @@ def _curve(axis: Axes, group: pd.DataFrame, score: str, model: str) -> None:
 
 
 def slope_table(found: pd.DataFrame) -> MarkdownTable:
-    """The slopes of `vst.companion.paper.claims.slopes` in words."""
+    """The slopes of `vst.companion.paper.claims.slopes` as a table."""
     return MarkdownTable(
         pd.DataFrame(
             {

@@ -1,4 +1,4 @@
-"""The regression chapter: what stands beside its score tables and their pictures."""
+"""The regression chapter: everything but its score tables and their pictures."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -25,7 +25,7 @@ from vst.datasets import CATALOGUE
 
 @styled
 def times(results: pd.DataFrame) -> Figure:
-    """Draw the seconds that one fold takes to fit and to score, one dot per data set."""
+    """Draw the seconds to fit and score one fold, one dot per data set."""
     present = [m for m in MODELS if m.id in set(results["model"])]
     seconds = results.groupby(["model", "dataset"])["seconds"].mean()
     figure, axis = plt.subplots(figsize=(7.2, 0.6 + 0.24 * len(present)))
@@ -109,7 +109,7 @@ def time_table(results: pd.DataFrame) -> MarkdownTable:
 def reached_table(
     results: pd.DataFrame, table: str, names: Sequence[str] = (), *, column: str | None = None
 ) -> MarkdownTable:
-    """On how many data sets our fits reach the printed scores; of all models if none are named."""
+    """On how many data sets our fits reach the printed scores; for all models if none are named."""
     ours = scores_of(results, column or table)
     places = reached(ours, table, names or list(MODEL_BY_ID))
     rows = []
@@ -129,10 +129,10 @@ def reached_table(
 
 
 def ceiling_table(results: pd.DataFrame, names: Sequence[str]) -> MarkdownTable:
-    """Where a model with one noise for all rows misses the paper: what its error alone comes down to.
+    """Where a model with constant noise misses the paper's score: the best score its error allows.
 
-    A Normal of one width, the best one for the test rows' errors, has a mean log density of
-    ``-log(RMSE sqrt(2 pi e))``. A score as high leaves only the error to blame.
+    The best Normal of constant width for the test rows' errors has a mean log density of
+    ``-log(RMSE sqrt(2 pi e))``. If the score is as high, only the error is to blame.
     """
     likelihood, error = scores_of(results, "log_likelihood"), scores_of(results, "rmse")
     missed = reached(likelihood, "log_likelihood", names)
@@ -148,7 +148,7 @@ def ceiling_table(results: pd.DataFrame, names: Sequence[str]) -> MarkdownTable:
                 "model": label(model),
                 "data set": dataset_label(dataset),
                 "log-likelihood": place["ours"],
-                "one Normal of its error": number(-0.5 - log(ours * sqrt(2 * pi))),
+                "best constant-width Normal": number(-0.5 - log(ours * sqrt(2 * pi))),
                 "paper": place["paper"],
                 "error": number(ours),
                 "paper's error": number(float(paper[model, WHOLE.get(dataset) or dataset])),
@@ -158,7 +158,7 @@ def ceiling_table(results: pd.DataFrame, names: Sequence[str]) -> MarkdownTable:
 
 
 def split_table(table: str, model: str, found: Mapping[str, Sequence[float]]) -> MarkdownTable:
-    """What another choice of test rows does to one model's score, by data set."""
+    """How another choice of test rows changes one model's score, by data set."""
     paper = printed(table).set_index(["model", "dataset"])["mean"]
     rows = [
         {
@@ -175,7 +175,7 @@ def split_table(table: str, model: str, found: Mapping[str, Sequence[float]]) ->
 
 
 def conclusion(results: pd.DataFrame) -> Markdown:
-    """What the tables come down to, in sentences whose numbers are counted from them."""
+    """Conclusions from the tables, in sentences with numbers counted from them."""
     scores = scores_of(results, "log_likelihood")
     lines = []
     for family, names in {
@@ -194,11 +194,12 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     theirs = compared(scores, "log_likelihood", peers)
     better, worse = (int((theirs == kind).sum()) for kind in ("better", "worse"))
     lines.append(
-        f"- **The peers**, tuned and run as their authors would: of {len(theirs)} log-likelihoods, "
-        f"{better} are better than the paper's beyond the error bars, and {worse} are worse."
+        f"- **The peers**, tuned and run as their authors would run them: of {len(theirs)} "
+        f"log-likelihoods, {better} {'is' if better == 1 else 'are'} better than the paper's beyond "
+        f"the error bars, and {worse} {'is' if worse == 1 else 'are'} worse."
     )
     plus = {model.id for model in MODELS if model.origin == "beyond"}
-    # Only data sets that have been won by someone: those on which everyone has run.
+    # Only data sets with a winner: those on which all models have run.
     wanted = {model.id for model in MODELS if model.in_paper and model.has_density} | {"vst-plus"}
     there = scores.groupby("dataset")["model"].agg(lambda names: wanted <= set(names))
     winners = best(scores[scores["dataset"].map(there)], higher_is_better=True)
@@ -209,14 +210,14 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     )
     lines.append(
         "- **VST+ (quick or not) or VSGBM+** has the best log-likelihood of all models on "
-        f"{first} of the {len(winners)} data sets on which all of them have run, and is the best or "
-        f"on par with it on {level}."
+        f"{first} of the {len(winners)} data sets on which all of them have run, and is best or on "
+        f"par with the best on {level}."
     )
     return Markdown("\n".join(lines))
 
 
 def winners_table(results: pd.DataFrame, table: str) -> MarkdownTable:
-    """The best model of each data set, of all in the table."""
+    """The best model on each data set, among all in the table."""
     higher = bool(TABLES[table].higher_is_better)
     frame = best(scores_of(results, table), higher_is_better=higher)
     return MarkdownTable(
@@ -251,7 +252,7 @@ def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
 
 
 def completeness(obtained: Obtained, experiment: Experiment) -> Markdown:
-    """Say what the tables rest on, and how to compute what is not there."""
+    """Describe the results behind the tables, and how to compute the missing ones."""
     results = obtained.results
     text = (
         f"{len(results):,} fits: {results['model'].nunique()} models on "
@@ -259,18 +260,18 @@ def completeness(obtained: Obtained, experiment: Experiment) -> Markdown:
     )
     if obtained.missing:
         text += (
-            f" **{obtained.missing:,} more are not there yet** and leave gaps, or scores over fewer "
-            f"folds, in what follows; `vst run {experiment.name} --profile paper` computes them."
+            f" **{obtained.missing:,} more are not there yet**, which leaves gaps, or scores over fewer "
+            f"folds, below; `vst run {experiment.name} --profile paper` computes them."
         )
     return Markdown(text)
 
 
 def song_note(datasets: Sequence[str]) -> Markdown:
-    """Say which columns hold a part of a data set."""
+    """Name the columns that hold only a part of a data set."""
     notes = [
         f"The column *{CATALOGUE[name].label}* is **not** *{WHOLE[name]}* but "
-        f"{CATALOGUE[name].rows:,} rows of it. The paper's numbers below ours are of the whole "
-        f"*{WHOLE[name]}*, and no sign compares them."
+        f"{CATALOGUE[name].rows:,} rows of it. The paper's numbers below ours are for the whole "
+        f"*{WHOLE[name]}*, so no sign compares them."
         for name in datasets
         if name in WHOLE
     ]

@@ -1,4 +1,4 @@
-"""A table of scores in the paper's form, the paper's number below each of ours."""
+"""A table of scores in the paper's form, with the paper's number below each of ours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from vst.companion.report.tables import Html, number
 
 Comparison = Literal["better", "worse", "same", "none"]
 
-#: What is set beside the paper's number: no reader has to tell colours apart.
+#: Signs beside the paper's number, so that readers need not tell colours apart.
 SIGNS: dict[Comparison, str] = {"better": "▲", "worse": "▼", "same": "=", "none": ""}
 
 
@@ -36,7 +36,7 @@ class Score:
 
 
 def compare(ours: Score, paper: Score, *, higher_is_better: bool) -> Comparison:
-    """Whether ours is better or worse than the paper's; the same if the error bars overlap.
+    """Whether our score is better or worse than the paper's, or the same (error bars overlap).
 
     Examples
     --------
@@ -53,7 +53,7 @@ def compare(ours: Score, paper: Score, *, higher_is_better: bool) -> Comparison:
 
 
 def score_table(ours: pd.DataFrame, table: str, datasets: Sequence[str]) -> Html:
-    """Set our scores in the paper's form, with the paper's below them.
+    """Show our scores in the paper's form, with the paper's below them.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def score_table(ours: pd.DataFrame, table: str, datasets: Sequence[str]) -> Html
 
 
 def reached(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.DataFrame:
-    """Where a model reaches the paper's printed mean minus its error bar, or better.
+    """Where a model's score is at least the paper's printed mean minus its error bar.
 
-    A part of a data set is not the data set that the paper has, and does not count.
+    A part of a data set differs from the paper's data set and does not count.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def reached(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.DataFra
 
 
 def compared(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.Series:
-    """How each score of some models compares with the printed one of the same data."""
+    """How each score of some models compares with the printed score on the same data."""
     higher = bool(TABLES[table].higher_is_better)
     paper = _by_place(printed(table))
     return pd.Series(
@@ -128,7 +128,7 @@ def compared(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.Series
 
 
 def best(ours: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
-    """The best model of each data set, and those whose error bars overlap its."""
+    """The best model on each data set, and the models whose error bars overlap with it."""
     everyone = dict.fromkeys(MODEL_BY_ID, "all")
     marks = bold_cells(ours, higher_is_better=higher_is_better, groups=everyone)
     sign = -1 if higher_is_better else 1

@@ -1,4 +1,4 @@
-"""What ``make bench`` measured: targets, how costs grow, and models side by side."""
+"""The measurements of ``make bench``: targets, how costs grow, and a comparison of models."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from vst.companion.report.style import BLUE, ORANGE, label_logarithmic, styled
 from vst.companion.report.tables import MarkdownTable, number
 from vst.datasets.places import bundled_directory
 
-#: Benchmarks that vary one size: the word behind the size in their rows, and the axis.
+#: Benchmarks that vary one size: the word after the size in their rows, and the axis label.
 SIZES = {
     "rows": ("rows", "rows"),
     "features": ("features", "features"),
@@ -27,17 +27,17 @@ SIZES = {
 
 OURS, QUICK = "vst-linear", "vst-quick"
 
-#: How a page writes a target.
+#: Symbols for targets on a page.
 SIGNS = {"<=": "≤", ">=": "≥"}
 
 
 def directory() -> Path:
-    """Where the benchmarks' tables are kept."""
+    """Directory of the benchmarks' tables."""
     return bundled_directory() / "benchmarks"
 
 
 def latest(name: str = "results.csv") -> pd.DataFrame:
-    """The last run of each benchmark, and of each model, on the machine that was last used."""
+    """The last run of each benchmark and model on the most recent machine."""
     path = directory() / name
     table = (
         pd.read_csv(path, keep_default_na=name != "results.csv")
@@ -53,7 +53,7 @@ def latest(name: str = "results.csv") -> pd.DataFrame:
 
 
 def targets_table(results: pd.DataFrame) -> MarkdownTable:
-    """Every measure that has a target, and whether it is reached."""
+    """Every measure with a target, and whether it is reached."""
     columns = ["benchmark", "measure", "value", "unit", "target", "holds"]
     rows = [
         {
@@ -111,7 +111,7 @@ def scaling(results: pd.DataFrame) -> Figure:
 
 
 def models_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """Time for ten folds, as a multiple of the reference's, which is in seconds."""
+    """Time for ten folds: the reference in seconds, the others as multiples of it."""
     if models.empty:
         return MarkdownTable(pd.DataFrame())
     whole = models[models["part"] == 1]
@@ -133,7 +133,7 @@ def models_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
 
 
 def memory_table(models: pd.DataFrame) -> MarkdownTable:
-    """Peak memory and time of prediction of each model, over the data sets that all have finished."""
+    """Peak memory and prediction time of each model, over the data sets that all have finished."""
     if models.empty:
         return MarkdownTable(pd.DataFrame())
     whole = models[models["part"] == 1]
@@ -157,7 +157,7 @@ def memory_table(models: pd.DataFrame) -> MarkdownTable:
 
 
 def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
-    """How long our models take until they are as good as the best peer that finished its folds."""
+    """How long our models take to become as good as the best peer that finished its folds."""
     if models.empty:
         return MarkdownTable(pd.DataFrame())
     rows = []
@@ -189,7 +189,7 @@ def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTab
 
 
 def history_table() -> MarkdownTable:
-    """The ratios with targets on the machine that was last used: the latest run to the right."""
+    """The ratios with targets on the most recent machine, with the latest run on the right."""
     table = pd.read_csv(directory() / "results.csv", keep_default_na=False)
     table = table[table["machine"] == table["machine"].iloc[-1]]
     chosen = table[(table["target"] != "") & (table["unit"] == "x")]

@@ -1,4 +1,4 @@
-"""One look for every figure of the book."""
+"""One style for every figure of the book."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Drawing = ParamSpec("Drawing")
 def styled(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
     """Make a function draw in the book's style and return its figure closed.
 
-    A notebook shows the value of a cell's last line; an open figure it would show a second time.
+    A notebook shows the value of a cell's last line; it would show an open figure twice.
     """
 
     @wraps(draw)
@@ -41,7 +41,7 @@ def styled(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
 
 
 def label_logarithmic(axis: Axis) -> None:
-    """Give a logarithmic axis that is drawn to its end plain numbers, far enough apart to read."""
+    """Label a finished logarithmic axis with plain numbers, far enough apart to read."""
     ticks = round_numbers(*axis.get_view_interval())
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -49,7 +49,7 @@ def label_logarithmic(axis: Axis) -> None:
 
 
 def round_numbers(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers between two positive ones, evenly spread over a logarithmic axis.
+    """Round numbers between two positive numbers, evenly spread over a logarithmic axis.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Tables that a notebook shows: as Markdown, whose links work, or as HTML where cells need marks.
+"""Tables for notebooks: as Markdown, whose links work, or as HTML if cells need markup.
 
-Names of files and columns are the user's: Markdown shows tags in them as text.
+Users choose the names of files and columns, so tags in them are shown as text.
 """
 
 import re
@@ -15,7 +15,7 @@ import pandas as pd
 
 @dataclass(frozen=True, eq=False)
 class MarkdownTable:
-    """A DataFrame of text that a notebook renders as a Markdown table; numbers go to the right."""
+    """A DataFrame of text that a notebook renders as a Markdown table; numbers are right-aligned."""
 
     frame: pd.DataFrame
 
@@ -33,7 +33,7 @@ class MarkdownTable:
 
 @dataclass(frozen=True)
 class Markdown:
-    """A paragraph, or several, whose words depend on the results."""
+    """One or more paragraphs that depend on the results."""
 
     text: str
 
@@ -52,9 +52,9 @@ class Html:
 
 
 def download(frame: pd.DataFrame, name: str, label: str, *sources: ModuleType) -> Html:
-    """Links in the page that save a table as a CSV file, and the modules that made the page from it.
+    """Links that save a table as a CSV file, and the modules that made the page's tables and figures.
 
-    The files are inside the links.
+    The links contain the files.
     """
     links = [_link(frame.to_csv(index=False), "text/csv", name, label)]
     for module in sources:
@@ -71,7 +71,7 @@ def _link(content: str, kind: str, name: str, label: str) -> str:
 
 
 def without_tags(text: str) -> str:
-    """Markdown in which nothing is HTML but links in angle brackets.
+    """Markdown without HTML, except for links in angle brackets.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def without_tags(text: str) -> str:
 
 
 def verbatim(text: object) -> str:
-    r"""Any text as Markdown that shows it as it is: no emphasis, no link, no equation, no tag.
+    r"""Markdown that shows a text literally: no emphasis, links, equations or tags.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def verbatim(text: object) -> str:
 
 
 def code(name: object) -> str:
-    """A name as code; as plain text if it holds what code cannot show.
+    """A name as code, or as plain text if code cannot show it.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def code(name: object) -> str:
 
 
 def number(value: float, decimals: int = 3) -> str:
-    """A number as a page shows it, with a real minus sign.
+    """A number for a page, with a real minus sign.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from vst.soft_trees import SoftTrees
 
 TRUTH = "#222222"
 
-#: More observations than this are drawn as a random part of them.
+#: Only a random sample of this many observations is drawn.
 MOST_DOTS = 400
 
 
@@ -154,7 +154,7 @@ def _panel(axis: Axes, curve: Curve, one: Drawn) -> None:
 
 
 def _limits(curve: Curve, several: Sequence[Drawn]) -> tuple[float, float]:
-    """Room for the truth, the data and nearly all of the functions; a few may leave the picture."""
+    """Limits that fit the truth, the data and nearly all of the functions."""
     values = [curve.y, curve.truth]
     values += [np.quantile(one.draws, [0.01, 0.99]) for one in several]
     low, high = (edge(list(map(edge, values))) for edge in (np.min, np.max))
@@ -175,7 +175,7 @@ def _finish(figure: Figure, *, bottom: Sequence[Axes], left: Sequence[Axes]) -> 
     figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8)
 
 
-#: Columns of the measures, and what they are called in a table.
+#: Columns of the measures, and their headings in a table.
 HEADINGS = {
     "rmse": "RMSE inside the data",
     "inside": "spread inside",
@@ -186,7 +186,7 @@ HEADINGS = {
 }
 
 
-#: Where "outside" is the gap.
+#: Headings where "outside" means the gap.
 GAP_HEADINGS = {
     "outside": "spread in the gap",
     "ratio": "gap / inside",
@@ -195,7 +195,7 @@ GAP_HEADINGS = {
 
 
 def setup(results: pd.DataFrame) -> Markdown:
-    """Say how the models are set."""
+    """Describe the models' settings."""
     tails = results[(results["dataset"] == "tails") & (results["variant"] == "usual")]
     described = as_parameters(tails.loc[tails["model"] == "vst", "parameters"].iloc[0])
     tree = SoftTrees(**described["setting"])
@@ -206,25 +206,24 @@ def setup(results: pd.DataFrame) -> Markdown:
         "seeds: the first is shown, all are measured. The soft trees have the same settings in all "
         f"of them: linear leaves, depth {tree.depth}, posterior rank {tree.rank}, "
         f"β = {tree.beta:g}, a prior of standard deviation {tree.prior_scale:g} and "
-        f"{tree.steps:,} steps; the VSGBM has {N_TREES} such trees of one level "
-        "fewer. XBART and SGLB have the "
-        f"settings from which they are tuned in the other chapters. Each model draws "
+        f"{tree.steps:,} steps; the VSGBM has {N_TREES} of these trees with one level "
+        "fewer. XBART and SGLB have their settings before tuning. Each model draws "
         f"{described['functions']} functions; SGLB has as many members."
     )
 
 
 def flat_note(results: pd.DataFrame) -> Markdown:
-    """Say what the errors on a curve are to be compared with, ours and the paper's."""
+    """Compare the errors on the wavelet, ours and the paper's, with that of a flat line."""
     flat = flat_rmse(curve_of(results, "wavelet"))
     paper = figure_errors("wavelet")
     above = [label(model) for model, error in paper.items() if error > flat]
     note = (
-        f"A flat line has an error of {number(flat)} on this wavelet. It is the yardstick for "
-        "underfitting: a model at this error has found nothing."
+        f"A flat line has an error of {number(flat)} on this wavelet. This is the baseline for "
+        "underfitting: a model with this error has learnt nothing."
     )
     if above:
         note += (
-            f" The errors that the paper prints for {' and '.join(above)} are above it too, which "
+            f" The errors that the paper prints for {' and '.join(above)} are also above it, which "
             "means the same if its wavelet had the scale of ours."
         )
     return Markdown(note)
@@ -266,12 +265,12 @@ def downloads(results: pd.DataFrame) -> Html:
 def setting_table(
     results: pd.DataFrame, picture: str, name: str, values: Mapping[str, str], *, flat: bool = False
 ) -> MarkdownTable:
-    """Median errors as one setting changes: a row per model, a column per variant of the fits.
+    """Median errors as one setting changes: one row per model, one column per variant.
 
     Parameters
     ----------
     values
-        Variants, and the value of the setting in each; the models of the last are shown.
+        Variants and the setting's value in each; the table shows the models of the last variant.
     flat
         Add the error of a flat line.
     """

@@ -1,7 +1,7 @@
-"""The paper's claims: a rule for each, in one place, and the verdict that it gives.
+"""The paper's claims, with one rule and one verdict each.
 
-`CLAIMS` lists all of them. A rule looks at `vst.companion.paper.evidence.Evidence`, and every page
-that shows a verdict takes it from `verdicts`.
+`CLAIMS` lists all of them. A rule uses `vst.companion.paper.evidence.Evidence`, and every page takes
+its verdicts from `verdicts`.
 """
 
 from vst.companion.paper.claims.bandits import NEAR_ZERO

@@ -17,7 +17,7 @@ NEAR_ZERO = 0.05
 END = 0.1
 
 _ORDINALS = ("first", "second", "third", "fourth")
-_NOTHING = "no regret of both sides"
+_NOTHING = "regret is missing"
 
 
 def mean_regrets(runs: pd.DataFrame) -> pd.DataFrame:
@@ -27,13 +27,13 @@ def mean_regrets(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranked(ours: str, rivals: Sequence[str], expected: dict[str, int]) -> Rule:
-    """A rule for the place of an agent's regret among some agents' on bandits by name."""
+    """A rule for an agent's place among some agents, by regret, on named bandits."""
 
     def judge(scores: pd.DataFrame) -> Judgement:
         places = {}
         printed = printed_scores("bandit_regret")
         for bandit in expected:
-            # An agent that fails on a bandit in the paper's table is no rival there.
+            # An agent that fails on a bandit in the paper's table does not compete there.
             there = [rival for rival in rivals if rival in _regrets(printed, bandit)]
             means = _regrets(scores, bandit)
             if {ours, *there} <= set(means):
@@ -73,9 +73,9 @@ def near_zero_at_the_end(runs: pd.DataFrame, histories: pd.DataFrame) -> Judgeme
 
 
 def end_share(runs: pd.DataFrame, histories: pd.DataFrame, agent: str, bandit: str) -> float | None:
-    """Regret at the end of an agent's runs, as a share of the random policy's: the mean over runs.
+    """Mean regret at the end of an agent's runs, as a share of the random policy's.
 
-    None if there is no run with a history.
+    None if no run has a history.
     """
     shares = []
     by_key = dict(iter(histories.groupby("key")))

@@ -1,4 +1,4 @@
-"""What a claim of the paper is, and what its rule makes of the paper's numbers and of ours."""
+"""A claim of the paper, and its rule's judgement of the paper's numbers and of ours."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from vst.companion.paper.evidence import Evidence, Part
 
 Holds = Literal["holds", "partly", "fails", "undecided"]
 
-#: What our numbers make of a claim, by what its rule says of them.
+#: The verdict on a claim, by its rule's judgement of our numbers.
 WORDS: Mapping[Holds, str] = {
     "holds": "reproduced",
     "partly": "partly reproduced",
@@ -18,19 +18,19 @@ WORDS: Mapping[Holds, str] = {
 
 
 class Judgement(NamedTuple):
-    """What a rule found."""
+    """The outcome of a rule."""
 
     holds: Holds
     numbers: str
 
 
 def decided(numbers: str, *, holds: bool, partly: bool) -> Judgement:
-    """A rule that had all it looks at."""
+    """The judgement of a rule that had all its evidence."""
     return Judgement("holds" if holds else "partly" if partly else "fails", numbers)
 
 
 def undecided(so_far: str = "", nothing: str = "no results") -> Judgement:
-    """A rule that lacks some of what it looks at, or all of it.
+    """The judgement of a rule that lacks some or all of its evidence.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class Claim:
     rule
         When it holds, in words.
     chapter
-        The chapter whose evidence decides it: a notebook of the book.
+        The chapter (a notebook of the book) whose evidence decides it.
     needs
-        The parts of the evidence that the rule looks at.
+        The parts of the evidence that the rule uses.
     judge
         The rule, a function of these parts.
     printed
-        The same rule on the numbers that the paper prints; None where it prints none.
+        The same rule on the paper's printed numbers; None if it prints none.
     """
 
     id: str
@@ -76,16 +76,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim.
+    """The verdict on a claim.
 
     Attributes
     ----------
     claim
         The claim.
     paper
-        What its rule says of the paper's own numbers; None where the paper prints none.
+        Its rule's judgement of the paper's own numbers; None if the paper prints none.
     here
-        What it says of ours.
+        Its rule's judgement of ours.
     """
 
     claim: Claim

@@ -1,7 +1,7 @@
 """Rules for figures 2, 5, 6 and 7: the captions of the pictures of uncertainty.
 
-Each rule is a list of checks, most of them one per data set of a picture. All checks hold: the claim
-holds; at least half of them: it holds partly; fewer: it fails.
+Each rule is a list of checks, usually one per data set of a picture. A claim holds if all its checks
+hold, holds partly if at least half of them do, and otherwise fails.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,13 +13,13 @@ import pandas as pd
 from vst.companion.paper.claims.claim import Judgement, decided, undecided
 from vst.companion.paper.tables import printed
 
-#: A spread this many times as wide as another one is "high" beside it.
+#: A spread this many times as wide as another is "high".
 HIGH = 2.0
 
-#: An error this much smaller than another one is an improvement.
+#: An error below this share of another is an improvement.
 LESS = 0.95
 
-#: More observations of the wavelet, and the number that its figure has.
+#: The larger number of observations of the wavelet, and the number in its figure.
 MANY_ROWS, USUAL_ROWS = 16_000, 250
 
 THREE = ("vst", "xbart", "sglb")
@@ -41,11 +41,11 @@ def on_every_set(
     Parameters
     ----------
     measure
-        The column of the fits' measures that the check looks at.
+        The column of the fits' measures that the check uses.
     models
-        The models that it looks at.
+        The models that it compares.
     unit
-        What the measure counts.
+        The measure's unit.
     """
 
     def judge(pictures: pd.DataFrame) -> Judgement:
@@ -68,7 +68,7 @@ def as_printed(picture: str, models: Sequence[str], check: Check) -> Callable[[]
 
 
 def no_worse_than_hard_trees(errors: Numbers) -> bool:
-    """Whether VST's error is no larger than the larger of XBART's and SGLB's."""
+    """Whether VST's error is at most the larger of XBART's and SGLB's."""
     return errors["vst"] <= _hard_trees(errors)
 
 
@@ -88,7 +88,7 @@ def boosting_improves(errors: Numbers) -> bool:
 
 
 def more_rows_help(pictures: pd.DataFrame) -> Judgement:
-    """Two checks, of VST and of VSGBM: the wavelet's error falls when there are many rows."""
+    """Two checks, for VST and VSGBM: the wavelet's error falls with many rows."""
     few = _numbers(pictures, "wavelet", "rmse", SOFT)
     many = _numbers(pictures, "wavelet", "rmse", SOFT, f"rows {MANY_ROWS}")
     shares = (many / few).dropna().median()
@@ -97,7 +97,7 @@ def more_rows_help(pictures: pd.DataFrame) -> Judgement:
 
 
 def the_prior_is_to_blame(pictures: pd.DataFrame) -> Judgement:
-    """Two checks, of VST and of VSGBM: without the KL term they fit the wavelet like hard trees."""
+    """Two checks, for VST and VSGBM: without the KL term they fit the wavelet like hard trees."""
     usual = _numbers(pictures, "wavelet", "rmse", ("xbart", "sglb")).median()
     free = _numbers(pictures, "wavelet", "rmse", SOFT, "kl_weight 0").median()
     limit = _hard_trees(usual.to_dict())
@@ -126,7 +126,7 @@ def _numbers(
     models: Sequence[str],
     variant: str = "usual",
 ) -> pd.DataFrame:
-    """One measure: a row per data set on which all of the models were fitted, a column per model."""
+    """One measure: one row per data set on which all models were fitted, one column per model."""
     fits = pictures[(pictures["dataset"] == picture) & (pictures["variant"] == variant)]
     by_model = fits.pivot_table(index="seed", columns="model", values=measure)
     return by_model.reindex(columns=list(models)).dropna()
@@ -140,12 +140,12 @@ def _text(medians: pd.Series, unit: str = "") -> str:
     )
 
 
-#: Pictures below whose panels the paper prints errors, and what its file of them calls these.
+#: Pictures whose errors the paper prints below the panels, and their names in its data file.
 PRINTED = {"step": "step-function", "wavelet": "wavelet"}
 
 
 def figure_errors(picture: str) -> dict[str, float]:
-    """The errors that the paper prints below a picture's panels, by model; empty if it prints none."""
+    """The errors that the paper prints below a picture's panels, by model; empty if there are none."""
     rows = printed("figure_rmse")
     rows = rows[rows["figure"] == PRINTED.get(picture)]
     return dict(zip(rows["model"], rows["rmse"].astype(float), strict=True))

@@ -1,4 +1,4 @@
-"""The rule for figure 3: whether detection gets better with the rank of the posterior."""
+"""The rule for figure 3: whether detection improves with the rank of the posterior."""
 
 from itertools import product
 
@@ -11,15 +11,15 @@ from vst.companion.paper.claims.tables import VST
 from vst.companion.paper.scores import column_of
 from vst.companion.paper.tables import DATASETS
 
-#: In how many of the configurations rank has to help, and in how many it may hurt.
+#: The share of configurations in which rank has to help, and the share in which it may hurt.
 HELPS, HURTS = 0.5, 0.1
 
 
 def slopes(results: pd.DataFrame, score: str = "auroc") -> pd.DataFrame:
     """Slope of a score over the logarithm of the rank, from rank 1 up, with its standard error.
 
-    Every fold and rank is a point of a linear regression on ``log2(rank)``: the slope is what a
-    doubling of the rank is worth. A slope more than two standard errors from zero is clear.
+    Every fold and rank is a point of a linear regression on ``log2(rank)``: the slope is the gain from
+    doubling the rank. A slope more than two standard errors from zero is clear.
 
     Returns
     -------

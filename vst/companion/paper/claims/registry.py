@@ -1,4 +1,4 @@
-"""All claims of the paper, with the rule that decides each: the one list of them."""
+"""The list of all claims of the paper, with the rule that decides each."""
 
 from collections.abc import Callable, Sequence
 
@@ -83,7 +83,7 @@ def _picture(
 
 
 def _spread(figure: int, picture: str) -> tuple[Claim, ...]:
-    """What figures 2 and 5 say of the places without data, and of those with some."""
+    """The claims of figures 2 and 5 about places without and with data."""
     place, name = f"in the {picture}", picture.capitalize()
     return (
         _picture(

@@ -1,9 +1,9 @@
-"""Rules for what the paper says of its tables 1, 2 and 6, each a function of a table of scores.
+"""Rules for the paper's claims about tables 1, 2 and 6, each a function of a table of scores.
 
 The same rule is applied to the printed numbers and to ours, so that a claim is checked against the
-paper's own table first. A claim *holds* if the count it states is reached, holds *partly* if it points
-the right way, and otherwise *fails*. It is undecided as long as a model or a data set that it is about
-has no scores.
+paper's own table first. A claim *holds* if the count it states is reached, holds *partly* if the
+numbers point the right way, and otherwise *fails*. It is undecided while a model or data set that it
+needs has no scores.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,22 +20,22 @@ VST, VSGBM = ("vst-const", "vst-linear"), ("vsgbm-const", "vsgbm-linear")
 ONE_TREE = ("deep-ensemble", "xbart-1", "sglb-1", "xgboost-1")
 MANY_TREES = ("deep-ensemble", "xbart", "sglb", "xgboost")
 
-#: The column of our results behind each of the paper's tables.
+#: The column of our results for each of the paper's tables.
 COLUMNS = {"log_likelihood": "log_likelihood", "rmse": "rmse", "ood_auroc": "auroc"}
 
-#: Decides a claim from scores: one row a cell, with model, dataset, mean and error.
+#: Decides a claim from scores: one row per cell, with model, dataset, mean and error.
 Rule = Callable[[pd.DataFrame], Judgement]
 
-_NOTHING = "no scores of both sides"
+_NOTHING = "scores are missing"
 
 
 def printed_scores(table: str) -> pd.DataFrame:
-    """The paper's numbers as a rule takes them: a bandit counts as a data set."""
+    """The paper's numbers in the form that rules use: a bandit counts as a data set."""
     return printed(table).rename(columns={"bandit": "dataset"})
 
 
 def our_scores(results: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Our scores in the paper's columns, in which a part stands for a data set that is not there."""
+    """Our scores in the paper's columns, where a part stands in for a missing data set."""
     scores = scores_of(results, COLUMNS[table])
     columns = scores["dataset"].map(column_of)
     stands_in = (columns != scores["dataset"]) & columns.isin(set(scores["dataset"]))
@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Data sets that both sides have scores of."""
+        """Number of data sets on which both sides have scores."""
         return sum(self)
 
     def text(self) -> str:
@@ -62,7 +62,7 @@ class Counts(NamedTuple):
 def count(
     scores: pd.DataFrame, table: str, ours: Sequence[str], rivals: Sequence[str]
 ) -> Counts | None:
-    """Compare two sides on the data sets on which all of them that the paper's table has have scores."""
+    """Compare two sides on the data sets where all their models in the paper's table have scores."""
     printed_models = set(printed(table)["model"])
     models = [m for m in (*ours, *rivals) if m in printed_models]
     competing = scores[scores["model"].isin(models)].dropna(subset=["mean"])
@@ -78,7 +78,7 @@ def count(
 def duel(
     table: str, ours: Sequence[str], rivals: Sequence[str], *, better: int, at_least_equal: int
 ) -> Rule:
-    """A rule for "better on so many of ten, and at least equal on so many"."""
+    """A rule for "better on x of ten data sets, and at least equal on y"."""
 
     def judge(scores: pd.DataFrame) -> Judgement:
         counts = count(scores, table, ours, rivals)
@@ -104,7 +104,7 @@ def favourable(table: str, ours: Sequence[str], rivals: Sequence[str]) -> Rule:
 
 
 def _not_all(counts: Counts | None) -> Judgement:
-    """Some data sets are not a verdict on all of them."""
+    """Undecided, since only some data sets have scores."""
     return undecided(counts.text() if counts else "", _NOTHING)
 
 
@@ -114,7 +114,7 @@ def on_sets(
     rivals: Sequence[str],
     expected: dict[str, Literal["better", "equal", "worse"]],
 ) -> Rule:
-    """A rule for what is said of data sets by name."""
+    """A rule for claims about named data sets."""
 
     def judge(scores: pd.DataFrame) -> Judgement:
         found = {}

@@ -1,4 +1,4 @@
-"""The rule for the discussion's remark on time: soft trees beside the libraries of hard ones."""
+"""The rule for the discussion's remark on time: soft trees against libraries of hard trees."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from vst.companion.paper.claims.tables import MANY_TREES, ONE_TREE, VSGBM, VST
 from vst.companion.paper.tables import DATASETS
 from vst.datasets import CATALOGUE
 
-#: Data sets below this many rows are those on which the paper calls its models slower.
+#: The paper calls its models slower on data sets below this many rows.
 SMALL_DATA = 10_000
 
 #: Soft trees, and the libraries of hard trees in the same group. The deep ensemble has no trees.
