@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 from sklearn.utils import check_random_state
 
@@ -43,20 +44,9 @@ TAIL_TOLERANCE, BRACKET_TOLERANCE, MOST_ITERATIONS = 1e-5, 1e-6, 60
 #: ``exp(z^2 / 2) erfc(z / sqrt(2))`` for positive ``z`` is a polynomial in ``(z - c) / (z + c)``, to
 #: three parts in a million: with it, a Normal's tail and density share one exponential.
 CENTRE = 2.0
-
-
-def _scaled_erfc(degree: int = 12) -> Float[np.ndarray, " degree+1"]:
-    t = np.cos(np.pi * (np.arange(200) + 0.5) / 200)  # Chebyshev's points
-    exact = erfcx(CENTRE * (1 + t) / (1 - t) / np.sqrt(2))
-    return (
-        np.polynomial.Chebyshev.fit(t, exact, degree, domain=[-1, 1])
-        .convert(kind=np.polynomial.Polynomial)
-        .coef[::-1]
-        .astype(np.float32)
-    )
-
-
-SCALED_ERFC = _scaled_erfc()
+_T = np.cos(np.pi * (np.arange(200) + 0.5) / 200)  # Chebyshev's points
+_FITTED = chebyshev.chebfit(_T, erfcx(CENTRE * (1 + _T) / (1 - _T) / np.sqrt(2)), 12)
+SCALED_ERFC = chebyshev.cheb2poly(_FITTED)[::-1].astype(np.float32)
 
 
 class Mixture(NamedTuple):
@@ -336,12 +326,8 @@ def _log_prob(draws: Draws, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Fl
 
 @jax.jit
 def _cdf(draws: Draws, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
-    return _mixture_cdf(draws.mixture(x), y)
-
-
-def _mixture_cdf(mixture: Mixture, y: Float[Array, " n"]) -> Float[Array, " n"]:
-    below = jnp.exp(mixture.log_weights) * ndtr((y - mixture.means) / mixture.scales)
-    return jnp.mean(jnp.sum(below, axis=1), axis=0)
+    log_weights, means, scales = draws.mixture(x)
+    return jnp.mean(jnp.sum(jnp.exp(log_weights) * ndtr((y - means) / scales), axis=1), axis=0)
 
 
 @jax.jit
