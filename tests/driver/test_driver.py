@@ -255,7 +255,12 @@ def test_control_c_prints_no_traceback_and_leaves_nothing_behind(root, moment):
     write(root, "second", "seed: int = 0  # of the fits", wait)
     command = [sys.executable, "-m", "vst.cli", "book", "build", "--root", str(root)]
     with subprocess.Popen(
-        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell that runs the tests in the background has them ignore Ctrl-C, and their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as build:
         begun = build.stderr.read(1)  # of the progress bar: the processes have been started
         while moment == "a cell runs" and not (root / "runs").exists():

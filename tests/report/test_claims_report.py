@@ -62,3 +62,12 @@ def test_texts_are_not_read_as_html():
         page = parsed(show(found))
         assert page.find(["b", "i"]) is None
         assert "a < b & <b>c</b>" in page.get_text()
+
+
+def test_the_front_page_lists_the_claims_that_fail_and_no_others():
+    found = [a_verdict("holds", id="a"), a_verdict("fails", id="b"), a_verdict("partly", id="c")]
+    (line,) = parsed(claims.failed(found)).select("li")
+    assert line.select_one("[data-claim]")["data-claim"] == "b"
+    assert line.select_one("a")["href"] == f"{CLAIMS[0].chapter}.html"
+    assert "Ours: better 7" in line.get_text()
+    assert "None" in claims.failed(found[:1]).text

@@ -24,6 +24,17 @@ def scoreboard(verdicts: Sequence[Verdict]) -> Html:
     return Html(f'<div class="scoreboard"><p>{len(verdicts)} claims:</p>{tiles}</div>')
 
 
+def failed(verdicts: Sequence[Verdict]) -> Html:
+    """List the claims that are not reproduced, each with our numbers and a link to its chapter."""
+    lines = "".join(
+        f"<li>{mark(one)} {escape(one.claim.says)}. Ours: {escape(one.here.numbers)} "
+        f"({_link(one.claim.chapter)})</li>"
+        for one in verdicts
+        if one.word == WORDS["fails"]
+    )
+    return Html(f'<ul class="failed">{lines}</ul>' if lines else "<p>None.</p>")
+
+
 def table(verdicts: Sequence[Verdict]) -> Html:
     """All claims, with the verdict first."""
     return _table(
