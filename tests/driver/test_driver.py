@@ -248,19 +248,23 @@ def test_what_a_user_can_put_right_is_a_sentence(root, capfd):
     assert "Traceback" not in err
 
 
+#: A shell that runs the tests in the background has them, and their children, ignore Ctrl-C.
+HEARS_CONTROL_C = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from vst.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to a group of processes")
 @pytest.mark.parametrize("moment", ["workers start", "a cell runs"])
 def test_control_c_prints_no_traceback_and_leaves_nothing_behind(root, moment):
     wait = "from pathlib import Path\nimport time\nPath('runs').touch()\ntime.sleep(120)"
     write(root, "second", "seed: int = 0  # of the fits", wait)
-    command = [sys.executable, "-m", "vst.cli", "book", "build", "--root", str(root)]
+    command = [sys.executable, "-c", HEARS_CONTROL_C, "book", "build", "--root", str(root)]
     with subprocess.Popen(
-        command,
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # A shell that runs the tests in the background has them ignore Ctrl-C, and their children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as build:
         begun = build.stderr.read(1)  # of the progress bar: the processes have been started
         while moment == "a cell runs" and not (root / "runs").exists():
