@@ -11,7 +11,8 @@ import vst
 from benchmarks.measure import Row, in_new_process, peak_memory, report
 from benchmarks.training import PROGRAM, ROWS, table
 from vst.arrays import Rows
-from vst.inference import Hyperparameters, _compiled, _train, fit
+from vst.bound import Hyperparameters
+from vst.inference import _compiled, _train, fit
 
 RANKS = (0, 10, 20, 40, 80)
 LARGE = (1_000_000, 90)

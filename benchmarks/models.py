@@ -36,7 +36,7 @@ from vst.companion.experiments.trials import tuned_settings
 from vst.companion.models import MODEL_BY_ID, label
 from vst.companion.peers import Fitted, NoDensityError, Peer
 from vst.companion.protocol import Prepared
-from vst.inference import CHUNK
+from vst.minibatches import CHUNK
 from vst.runtime import available_cores
 from vst.soft_trees import SoftTrees
 

@@ -15,7 +15,8 @@ from benchmarks.measure import MICRO, Row, Timing, report, timings
 from benchmarks.training import FOLDS, PROGRAM, ROWS, table, training
 from vst.arrays import Rows
 from vst.boosting import fit_ensemble
-from vst.inference import Hyperparameters, Program
+from vst.bound import Hyperparameters
+from vst.inference import Program
 from vst.posterior import LowRankGaussian
 from vst.tree import TreeShape
 

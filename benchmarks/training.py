@@ -18,7 +18,8 @@ from jax.sharding import Mesh, PartitionSpec
 import vst
 from benchmarks.measure import MICRO, Row, report, timings
 from vst.arrays import Inputs, Rows, empty_aligned
-from vst.inference import EACH, Hyperparameters, Program, fit
+from vst.bound import Hyperparameters
+from vst.inference import EACH, Program, fit
 from vst.posterior import LowRankGaussian
 from vst.preprocessing import Standardised, Standardiser
 from vst.tree import TreeShape

@@ -8,7 +8,8 @@ from vst import VSGBMRegressor
 from vst.arrays import Rows
 from vst.boosting import _means as tree_means
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
-from vst.inference import Hyperparameters, Program, fit
+from vst.bound import Hyperparameters
+from vst.inference import Program, fit
 from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
 from vst.tree import SoftTree, TreeShape
 

@@ -9,7 +9,9 @@ from jax.sharding import Mesh
 from vst import inference, predictive
 from vst.arrays import Rows
 from vst.boosting import EnsembleDraws
-from vst.inference import Hyperparameters, Program
+from vst.bound import Hyperparameters
+from vst.convergence import Cooling
+from vst.inference import Program
 from vst.predictive import TreeDraws, draw_parameters
 from vst.tree import TreeShape
 
@@ -59,13 +61,15 @@ def test_training_lowers_for_cuda(shape, rank):
     rows = jax.tree.map(jnp.asarray, Rows.all(300, replicas))
     mesh = Mesh(np.array(jax.devices()[:1]), ("replica",))
 
-    def train(state, keys, rows, hyper):
+    cooling = jax.tree.map(jnp.asarray, Cooling.at_the_latest(replicas, 1000))
+
+    def train(state, keys, cooling, rows, hyper):
         data = jnp.zeros((300, 4)), jnp.zeros(300)
         return inference.train_replicas(
-            state, keys, 0, 250, 1000, *data, rows, hyper, program=program, mesh=mesh
+            state, keys, 0, 250, cooling, *data, rows, hyper, program=program, mesh=mesh
         )
 
-    lowers(train, start, jax.random.split(jax.random.key(1), replicas), rows, hyper)
+    lowers(train, start, jax.random.split(jax.random.key(1), replicas), cooling, rows, hyper)
 
 
 def test_draws_of_posteriors_lower_for_cuda():

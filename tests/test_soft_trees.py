@@ -10,8 +10,9 @@ from models import matrix
 
 from vst.arrays import Rows
 from vst.boosting import EnsembleDraws
+from vst.bound import Hyperparameters
 from vst.estimators import estimator
-from vst.inference import Hyperparameters, Program
+from vst.inference import Program
 from vst.predictive import TreeDraws, map_rows, mean_functions
 from vst.soft_trees import SoftTrees, Streams, fit_many, fit_one, seed_of
 from vst.tree import TreeShape
@@ -44,7 +45,7 @@ def test_a_description_fixes_the_program_and_its_values():
         6, 3, "constant", "shared"
     )
     assert setting.program(6) == Program(setting.shape(6), 4, 7, 2)
-    assert setting.hyperparameters() == Hyperparameters(1e-3, 1.0, 2.0, 0.5)
+    assert setting.hyperparameters() == Hyperparameters(1e-2, 1.0, 2.0, 0.5)
 
 
 @each

@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from vst import tree as soft
-from vst.tree import SCALE_FLOOR, SoftTree, TreeShape, leaf_log_probs
+from vst.tree import SMALLEST_SCALE, SoftTree, TreeShape, leaf_log_probs
 
 SHAPES = [
     TreeShape(3, depth, leaves, noise)
@@ -39,7 +39,7 @@ def squares_gradient(logits, depth):
 
 
 def softplus(a):
-    return np.log1p(np.exp(a)) + SCALE_FLOOR
+    return np.log1p(np.exp(a)) + SMALLEST_SCALE
 
 
 def test_softplus_is_exact_to_a_few_units_in_the_last_place():

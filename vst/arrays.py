@@ -35,7 +35,7 @@ def row_blocks(x: Inputs) -> Iterator[Any]:
     return (x[start : start + BLOCK_ROWS] for start in range(0, len(x), BLOCK_ROWS))
 
 
-def empty_aligned(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
+def empty_aligned(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     """An uninitialised array that JAX can use without a copy.
 
     Examples
@@ -47,6 +47,40 @@ def empty_aligned(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarra
     room: np.ndarray = np.empty(size + ALIGNMENT // width, dtype)
     start = -room.ctypes.data % ALIGNMENT // width
     return room[start : start + size].reshape(shape)
+
+
+#: Tables are padded to at least this many rows, or numbers if they are wide: compiling takes longer.
+LEAST_ROWS, LEAST_NUMBERS = 2**14, 2**20
+
+
+def row_class(n: int, d: int, batch_size: int = 0) -> int:
+    """The number of rows that a training program is compiled for, and ``n`` rows are padded to.
+
+    If all rows fit in a batch of ``batch_size``, it is that.
+
+    Examples
+    --------
+    >>> row_class(400, 13), row_class(20_000, 13), row_class(400, 500), row_class(100, 13, 128)
+    (16384, 32768, 2048, 128)
+    """
+    if n <= batch_size:
+        return batch_size
+    least = min(LEAST_ROWS, max(LEAST_NUMBERS // max(d, 1), 1))
+    return 1 << (max(n, least) - 1).bit_length() if n > least else 1 << (least.bit_length() - 1)
+
+
+def pad(values: AnyArray, size: int, axis: int = 0) -> AnyArray:
+    """Values with zeros appended along an axis, up to this size."""
+    missing = size - values.shape[axis]
+    if missing <= 0:
+        return values
+    shape = list(values.shape)
+    shape[axis] = size
+    padded = empty_aligned(tuple(shape), values.dtype)
+    before, after = [slice(None)] * values.ndim, [slice(None)] * values.ndim
+    before[axis], after[axis] = slice(0, values.shape[axis]), slice(values.shape[axis], None)
+    padded[tuple(before)], padded[tuple(after)] = values, 0
+    return padded
 
 
 class Rows(NamedTuple):

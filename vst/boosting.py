@@ -15,7 +15,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.arrays import AnyArray, Inputs, Rows, row_blocks
-from vst.inference import Fit, Hyperparameters, Program, fit
+from vst.bound import Hyperparameters
+from vst.convergence import Fit
+from vst.inference import Program, fit
 from vst.posterior import LowRankGaussian
 from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
 from vst.tree import SoftTree, TreeShape
@@ -68,6 +70,7 @@ def fit_ensemble(
     *,
     n_trees: int,
     steps: int,
+    tol: float = 0.0,
     progress: str | None = None,
 ) -> list[Fit]:
     """Fit the trees in turn, each to the residual of a fresh draw of all earlier trees.
@@ -90,7 +93,10 @@ def fit_ensemble(
         if fits:
             draw_keys = _fold_in(keys, 2 * tree - 1)
             residual = y - _draw_sum(draw_keys, program.shape, hyper.beta, fits, x)
-        fits.append(fit(tree_keys, program, hyper, x, residual, rows, steps=steps, progress=label))
+        fitted = fit(
+            tree_keys, program, hyper, x, residual, rows, steps=steps, tol=tol, progress=label
+        )
+        fits.append(fitted)
     return fits
 
 

@@ -1,9 +1,10 @@
-"""Variational inference for soft trees: the ELBO and the training loop.
+"""Variational inference for soft trees: the training loop.
 
 A *replica* is one posterior being fitted: a fold, a seed, a member of a mixture, a hyperparameter
 setting. All replicas of a call share one copy of the inputs, train in one vectorised program, and are
 split over the host's devices. A new :class:`Program` compiles again; learning rate, prior scale,
-beta, KL weight, rows and number of steps are traced values.
+beta, KL weight, rows and number of steps are traced values. Tables and stacks of replicas are padded
+to a few sizes, so that most calls find their program compiled.
 """
 
 import math
@@ -18,38 +19,46 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 from tqdm import tqdm
 
-from vst.arrays import AnyArray, Inputs, Rows
+from vst.arrays import AnyArray, Inputs, Rows, pad, row_class
+from vst.bound import (
+    Hyperparameters,
+    Noise,
+    objective,
+    posterior_of,
+    tangent,
+    variational_of,
+)
+from vst.convergence import Cooling, Fit, gain, may_stop
 from vst.memory import require_depth, require_training
 from vst.minibatches import (
     CHUNK,
     NOISE_BLOCK,
     block_keys,
     draw_minibatches,
+    draw_noise,
     fetch,
     padding_weights,
 )
 from vst.posterior import LowRankGaussian
 from vst.runtime import require_own_process
-from vst.tree import SoftTree, TreeShape
+from vst.tree import TreeShape
 
 #: Training starts from small random weights with little uncertainty: gates are soft and leaves are
-#: similar. Wider starts (1 and 2 for the weights were tried) end in poorer optima.
+#: similar. Wider starts end in poorer optima: with scales of 0.1, most leaves never specialise.
 INITIAL_MEAN = 0.3
 INITIAL_SCALE = 0.01
+
+#: The factor starts so small, in units of the scales, that every rank starts as mean field.
+INITIAL_COLUMN = 0.01
 
 #: By default XLA uses half of a processor's widest vectors. Using all saves 7 % of a training step.
 WIDE_VECTORS = {"xla_cpu_prefer_vector_width": "512"}
 
-#: Usual ranges of the settings. A setting outside its range is the likely cause of a divergence.
-USUAL = {
-    "learning_rate": (1e-5, 0.1),
-    "prior_scale": (0.01, 100.0),
-    "beta": (0.01, 100.0),
-    "kl_weight": (0.0, 10.0),
-}
+#: Log scales stay above this; without a KL term they would fall until nothing is finite.
+SMALLEST_LOG_SCALE = -20.0
 
 EACH, SHARED = PartitionSpec("replica"), PartitionSpec()
 
@@ -89,48 +98,6 @@ class Program:
             )
 
 
-class Hyperparameters(NamedTuple):
-    """The traced part of a training run: each field is one number, or one per replica."""
-
-    learning_rate: float | Float[Array, "*replicas"] = 1e-3
-    prior_scale: float | Float[Array, "*replicas"] = 1.0
-    beta: float | Float[Array, "*replicas"] = 5.0
-    kl_weight: float | Float[Array, "*replicas"] = 1.0
-
-
-class Fit(NamedTuple):
-    """The outcome of a training run."""
-
-    posteriors: LowRankGaussian  #: stacked: every field has a leading replica axis
-    elbo: Float[np.ndarray, "replicas steps"]  #: ELBO estimate at each step, in nats per row
-    hyper: Hyperparameters = Hyperparameters()  #: as given
-
-
-def elbo(
-    noise: Float[Array, "draws p+k"],
-    posterior: LowRankGaussian,
-    shape: TreeShape,
-    hyper: Hyperparameters,
-    x: Float[Array, "b d"],
-    y: Float[Array, " b"],
-    n: int | Int[Array, ""],
-    weights: Float[Array, " b"] | None = None,
-) -> Float[Array, ""]:
-    """Estimate the evidence lower bound of ``n`` rows from a minibatch of them.
-
-    The expected log-likelihood is a reparameterised Monte Carlo estimate, scaled by ``n / b``, over
-    draws made from standard normal ``noise``. The KL term, weighted by ``kl_weight``, is exact. Rows
-    of the batch whose ``weights`` are 0 are left out.
-    """
-
-    def log_likelihood(theta: Float[Array, " p"]) -> Float[Array, ""]:
-        rows = SoftTree(shape, theta, hyper.beta).log_likelihood(x, y)
-        return jnp.mean(rows) if weights is None else jnp.sum(weights * rows) / jnp.sum(weights)
-
-    expected = jnp.mean(jax.vmap(log_likelihood)(posterior.transform(noise)))
-    return n * expected - hyper.kl_weight * posterior.kl(hyper.prior_scale)
-
-
 def fit(
     key: PRNGKeyArray,
     program: Program,
@@ -140,13 +107,11 @@ def fit(
     rows: Rows,
     *,
     steps: int,
+    tol: float = 0.0,
     initial: LowRankGaussian | None = None,
     progress: str | None = None,
 ) -> Fit:
     """Maximise the ELBO of every replica by Adam on minibatches drawn with replacement.
-
-    The learning rate is constant for the first half of the steps and then falls linearly to zero:
-    the noise of draws and minibatches keeps the posterior moving until the steps are small.
 
     Parameters
     ----------
@@ -163,7 +128,10 @@ def fit(
     rows
         Training rows of each replica.
     steps
-        Gradient steps.
+        Gradient steps, at most.
+    tol
+        A replica cools down and stops early once its bound's :func:`~vst.convergence.gain` is smaller
+        than this. With 0 it trains for all steps.
     initial
         Stacked posteriors for a warm start; random by default.
     progress
@@ -190,7 +158,7 @@ def fit(
     n_devices = min(replicas, jax.local_device_count())
     mesh = Mesh(np.array(jax.local_devices()[:n_devices]), ("replica",))
     # Every device gets the same number of replicas: the last replica is repeated as padding.
-    full = -(-replicas // n_devices) * n_devices
+    full = stack_class(-(-replicas // n_devices)) * n_devices
     fill = np.minimum(np.arange(full), replicas - 1)
 
     def each(value: AnyArray) -> Array:
@@ -206,12 +174,19 @@ def fit(
     keys = each(train_keys)
     given = hyper
     with np.errstate(over="ignore"):  # a value that overflows diverges, and the error gives advice
-        hyper = jax.tree.map(lambda a: each(np.broadcast_to(np.asarray(a, dtype), replicas)), hyper)
+        hyper = jax.tree.map(lambda a: np.broadcast_to(np.asarray(a, dtype), replicas), hyper)
+    rates = np.asarray(hyper.learning_rate)
+    hyper = jax.tree.map(each, hyper)
+
+    size = row_class(rows.indices.shape[1], program.shape.in_features, program.batch_size)
+    if isinstance(x, AnyArray) or size == program.batch_size:
+        rows = rows._replace(indices=pad(rows.indices, size, axis=1))
     rows = jax.tree.map(each, rows)
 
     if isinstance(x, AnyArray):
         # JAX does not copy inputs that come straight from NumPy, not even for a second CPU device.
-        y = jnp.asarray(y, dtype)
+        y = jnp.asarray(pad(np.asarray(y, dtype), row_class(len(x), x.shape[1]), axis=-1))
+        x = pad(x, y.shape[-1])
         data = shared(x), each(y) if y.ndim == 2 else shared(y)
         chunks: Iterator[tuple[Array, Array]] = repeat(data)
     else:
@@ -222,62 +197,52 @@ def fit(
         rows = rows._replace(indices=rows.indices[:, : program.batch_size + 1])
 
     trace = np.empty((replicas, steps))
+    cooling = Cooling.at_the_latest(replicas, steps)
+    gains, converged = np.full(replicas, np.nan), np.zeros(replicas, bool)
     with tqdm(total=steps, desc=progress, disable=progress is None, unit="step") as bar:
         data = next(chunks)
         for start in range(0, steps, CHUNK):
-            stop = min(start + CHUNK, steps)
+            stop = min(start + CHUNK, int(cooling.end.max()))
+            if stop <= start:
+                break
             state, values = _train(
-                state, keys, start, stop, steps, *data, rows, hyper, program=program, mesh=mesh
-            )
+                state, keys, start, stop, jax.tree.map(each, cooling), *data, rows, hyper,
+                program=program, mesh=mesh,
+            )  # fmt: skip
             # Fetch the next chunk while the devices work on this one.
             data = next(chunks, data)
             trace[:, start:stop] = np.asarray(values)[:replicas, : stop - start]
+            warm = stop <= cooling.start
+            gains = np.where(warm | np.isnan(gains), gain(trace[:, :stop]), gains)
+            flat = warm & (gains < tol) & may_stop(stop, rates)
+            converged |= flat
+            cooling = cooling.begin(flat, stop)
+            bar.total = int(cooling.end.max())
+            bar.set_postfix_str(_status(trace[:, start:stop], gains, converged), refresh=False)
             bar.update(stop - start)
-            bar.set_postfix_str(f"ELBO {trace[:, start:stop].mean():.3f} nats/row", refresh=False)
             if not np.isfinite(trace[:, stop - 1]).any():
-                trace[:, stop:] = np.nan
                 break
-    return Fit(_posteriors(state.variational, replicas), trace, given)
+    posteriors = _posteriors(state.variational, replicas)
+    return Fit(posteriors, trace[:, :stop], given, cooling.end, gains, converged)
 
 
-def require_convergence(result: Fit, learning_rate: float | None = None) -> None:
-    """Raise FloatingPointError, with advice, if a replica's ELBO or posterior is not finite.
+def _status(trace: np.ndarray, gains: np.ndarray, converged: np.ndarray) -> str:
+    """The bound, and how far from its limit it is, for the progress bar."""
+    rising = gains[~converged & np.isfinite(gains)]
+    left = f", rising by {rising.max():.2g}" if len(rising) else ", converged"
+    return f"bound {trace.mean():.3f} nats/row{left}"
 
-    The result holds its settings; ``learning_rate`` is ignored and kept for older callers.
+
+def stack_class(replicas: int) -> int:
+    """The number of replicas that a device's program is compiled for: at most an eighth is padding.
+
+    Examples
+    --------
+    >>> [stack_class(n) for n in (1, 3, 5, 8, 9, 17, 50)]
+    [1, 3, 5, 8, 10, 20, 56]
     """
-    finite = np.isfinite(result.elbo)
-    # A step's ELBO is computed before its update, so only the posterior shows the last update.
-    whole = [
-        np.isfinite(np.asarray(part)).reshape(len(finite), -1).all(axis=1)
-        for part in result.posteriors
-    ]
-    converged = finite.all(axis=1) & np.all(whole, axis=0)
-    if not converged.all():
-        steps = np.where(finite.all(axis=1), finite.shape[1], np.argmin(finite, axis=1))
-        replica = int(np.argmin(np.where(converged, finite.shape[1] + 1, steps)))
-        values = {
-            name: float(np.broadcast_to(value, len(finite))[replica])
-            for name, value in result.hyper._asdict().items()
-        }
-        raise FloatingPointError(
-            f"training diverged: the ELBO became non-finite at step {steps[replica]}. "
-            f"{_advice(values)}"
-        )
-
-
-def _advice(hyper: dict[str, float]) -> str:
-    """What to change after a divergence: settings outside their range, else the common causes."""
-    unusual = []
-    for name, (least, most) in USUAL.items():
-        if not least <= hyper[name] <= most:
-            do, side = ("Raise", "below") if hyper[name] < least else ("Lower", "above")
-            unusual.append(
-                f"{do} {name}: {hyper[name]:g} is {side} the usual {least:g} to {most:g}"
-            )
-    if unusual:
-        return ". ".join(unusual)
-    rate = hyper["learning_rate"]
-    return f"Lower learning_rate (now {rate:g}), beta or prior_scale, or raise mc_samples"
+    step = 1 << max(replicas.bit_length() - 3, 0)
+    return -(-replicas // step) * step
 
 
 @jax.jit
@@ -293,7 +258,7 @@ def initialise(key: PRNGKeyArray, program: Program, dtype: np.dtype) -> LowRankG
     p, d = program.shape.n_params, program.shape.in_features
     mean_key, factor_key = jax.random.split(key)
     mean_scale = INITIAL_MEAN / math.sqrt(d + 1)
-    column_scale = INITIAL_SCALE / math.sqrt(max(program.rank, 1))
+    column_scale = INITIAL_SCALE * INITIAL_COLUMN
     return LowRankGaussian(
         mean=mean_scale * jax.random.normal(mean_key, (p,), dtype),
         scale=jnp.full((p,), INITIAL_SCALE, dtype),
@@ -315,15 +280,8 @@ class State(NamedTuple):
 @jax.vmap
 def start_state(posterior: LowRankGaussian) -> State:
     """The initial training state for each of these posteriors."""
-    variational = jnp.vstack([posterior.mean, jnp.log(posterior.scale), posterior.factor.T])
+    variational = variational_of(posterior)
     return State(variational, optax.scale_by_adam().init(variational))
-
-
-def posterior_of(variational: Float[Array, "2+k p"]) -> LowRankGaussian:
-    """The posterior that a state's variational parameters describe."""
-    # The gradient of a split concatenates; the gradient of slices adds padded arrays, which is slow.
-    mean, log_scale, columns = jnp.split(variational, [1, 2])
-    return LowRankGaussian(mean[0], jnp.exp(log_scale[0]), columns.T)
 
 
 @partial(jax.jit, static_argnames="replicas")
@@ -337,7 +295,7 @@ def train_replicas(
     keys: PRNGKeyArray,
     start: int,
     stop: int,
-    total: int,
+    cooling: Cooling,
     x: Float[Array, "n d"] | Float[Array, "replicas chunk b d"],
     y: Float[Array, "*replicas n"] | Float[Array, "replicas chunk b"],
     rows: Rows,
@@ -346,18 +304,18 @@ def train_replicas(
     program: Program,
     mesh: Mesh,
 ) -> tuple[State, Float[Array, "replicas chunk"]]:
-    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of all replicas."""
+    """Run steps ``start`` to ``stop``, at most ``CHUNK``, of all replicas."""
     x_axis, x_spec = (0, EACH) if x.ndim == 4 else (None, SHARED)
     y_axis, y_spec = (0, EACH) if y.ndim >= 2 else (None, SHARED)
     return jax.shard_map(
         jax.vmap(
-            partial(train_replica, program), in_axes=(0, 0, None, None, None, x_axis, y_axis, 0, 0)
+            partial(train_replica, program), in_axes=(0, 0, None, None, 0, x_axis, y_axis, 0, 0)
         ),
         mesh=mesh,
-        in_specs=(EACH, EACH, SHARED, SHARED, SHARED, x_spec, y_spec, EACH, EACH),
+        in_specs=(EACH, EACH, SHARED, SHARED, EACH, x_spec, y_spec, EACH, EACH),
         out_specs=EACH,
         check_vma=False,
-    )(state, keys, start, stop, total, x, y, rows, hyper)
+    )(state, keys, start, stop, cooling, x, y, rows, hyper)
 
 
 def _train(*arguments: Any, mesh: Mesh, **options: Any) -> Any:
@@ -382,39 +340,43 @@ def train_replica(
     key: PRNGKeyArray,
     start: int,
     stop: int,
-    total: int,
+    cooling: Cooling,
     x: Float[Array, "n d"] | Float[Array, "chunk b d"],
     y: Float[Array, " n"] | Float[Array, "chunk b"],
     rows: Rows,
     hyper: Hyperparameters,
 ) -> tuple[State, Float[Array, " chunk"]]:
-    """Run steps ``start`` to ``stop`` of ``total``, at most ``CHUNK``, of one replica.
+    """Run steps ``start`` to ``stop``, at most ``CHUNK``, of one replica.
 
     ``x`` and ``y`` hold all data, from which each step draws a minibatch of ``rows``; or, with one
     more axis, the minibatches from step ``start`` on.
     """
     optimiser = optax.scale_by_adam()
-    n = jnp.asarray(rows.counts)
-    noise_shape = (NOISE_BLOCK, program.mc_samples, program.shape.n_params + program.rank)
-
-    def loss(variational: Array, noise: Array, x: Array, y: Array) -> Float[Array, ""]:
-        posterior = posterior_of(variational)
-        weights = padding_weights(rows, program.batch_size, x.dtype)
-        return -elbo(noise, posterior, program.shape, hyper, x, y, n, weights) / n
+    draws, outputs = program.mc_samples, program.shape.n_outputs
+    weights = padding_weights(rows, program.batch_size, x.dtype)
+    # All columns of a parameter's factor move its variance, so each moves less if there are more.
+    pace = np.r_[1, 1, np.full(program.rank, 1 / math.sqrt(max(program.rank, 1)))]
+    pace = jnp.asarray(pace, x.dtype)[:, None]
+    least = np.r_[-np.inf, SMALLEST_LOG_SCALE, np.full(program.rank, -np.inf)]
+    least = jnp.asarray(least, x.dtype)[:, None]
 
     def block(j: int, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, trace = carry
         batch_key, noise_key = block_keys(key, j)
         first = j * NOISE_BLOCK
+        volume = tangent(state.variational)
 
-        def step(state: State, given: tuple[Array, ...]) -> tuple[State, Array]:
-            number, *batch = given
-            value, gradient = jax.value_and_grad(loss)(state.variational, *batch)
+        def step(state: State, given: tuple[Any, ...]) -> tuple[State, Array]:
+            number, noise, *batch = given
+            value, gradient = jax.value_and_grad(objective)(
+                state.variational, noise, volume, program.shape, hyper, *batch,
+                jnp.asarray(rows.counts), weights,
+            )  # fmt: skip
             direction, optimiser_state = optimiser.update(gradient, state.optimiser)
             # The last block may run past the last step, where the rate is zero.
-            slowed = jnp.clip(2.0 * (1.0 - number / total), 0.0, 1.0).astype(x.dtype)
-            update = hyper.learning_rate * slowed * direction
-            return State(state.variational - update, optimiser_state), -value
+            rate = hyper.learning_rate * cooling.rate(number).astype(x.dtype)
+            variational = jnp.maximum(state.variational + rate * pace * direction, least)
+            return State(variational, optimiser_state), value
 
         if x.ndim == 3:
             batches = [jax.lax.dynamic_slice_in_dim(a, first - start, NOISE_BLOCK) for a in (x, y)]
@@ -422,7 +384,11 @@ def train_replica(
             drawn = draw_minibatches(batch_key, rows, program.batch_size)
             batches = [x[drawn], y[drawn]]
         numbers = first + jnp.arange(NOISE_BLOCK)
-        noise = jax.random.normal(noise_key, noise_shape, x.dtype)
+        outputs_key, columns_key = jax.random.split(noise_key)
+        noise = Noise(
+            draw_noise(outputs_key, draws, outputs, batches[0].shape[1], x.dtype),
+            jax.random.normal(columns_key, (NOISE_BLOCK, draws, program.rank), x.dtype),
+        )
         state, values = jax.lax.scan(step, state, (numbers, noise, *batches))
         return state, jax.lax.dynamic_update_slice(trace, values, (first - start,))
 

@@ -74,6 +74,21 @@ def draw_minibatches(key: PRNGKeyArray, rows: Rows, batch_size: int) -> Int[Arra
     return rows.indices[jax.random.bits(key, shape) % rows.counts.astype(jnp.uint32)]
 
 
+def draw_noise(
+    key: PRNGKeyArray, draws: int, outputs: int, batch: int, dtype: np.dtype
+) -> Float[Array, "block draws outputs b"]:
+    """Standard normal numbers for the steps of a block: one for each draw, output and row.
+
+    The numbers of a step are independent. Those of the steps are overlapping windows of one array, so
+    that most numbers serve several steps, for different outputs and with other rows of the data. New
+    numbers for every step would cost half as much as the rest of the training.
+    """
+    stride = max(outputs // (2 * NOISE_BLOCK), 1)
+    numbers = outputs + (NOISE_BLOCK - 1) * stride
+    noise = jax.random.normal(key, (draws, numbers, batch), dtype)
+    return jnp.stack([noise[:, i * stride :][:, :outputs] for i in range(NOISE_BLOCK)])
+
+
 def padding_weights(rows: Rows, batch_size: int, dtype: np.dtype) -> Float[Array, " b"] | None:
     """If every step uses all rows: 1 for a set's rows, 0 for padding."""
     m = rows.indices.shape[0]

@@ -72,7 +72,7 @@ class LowRankGaussian(NamedTuple):
         return self.factor.T / self.scale
 
     def _log_det(self) -> Float[Array, ""]:
-        return 2 * jnp.sum(jnp.log(self.scale)) + _log_det_capacitance(self._whitened_factor())
+        return 2 * (jnp.sum(jnp.log(self.scale)) + half_log_det(self._whitened_factor()))
 
 
 def unstack(posteriors: LowRankGaussian) -> Any:
@@ -93,20 +93,20 @@ def _capacitance_root(whitened: Float[Array, "k p"]) -> Float[Array, "k k"]:
 
 
 @jax.custom_vjp
-def _log_det_capacitance(u: Float[Array, "k p"]) -> Float[Array, ""]:
-    """``log det(I + u u^T)``; its gradient ``2 (I + u u^T)^-1 u`` needs no derivative of the root."""
+def half_log_det(u: Float[Array, "k p"]) -> Float[Array, ""]:
+    """``log det(I + u u^T) / 2``; its gradient ``(I + u u^T)^-1 u`` needs no derivative of the root."""
     return _log_det_forward(u)[0]
 
 
 def _log_det_forward(u: Float[Array, "k p"]) -> tuple[Float[Array, ""], tuple[Array, Array]]:
     factorise = _factorise if len(u) <= MAX_UNTHREADED_RANK else _factorise_one_by_one
     log_det, inverse = factorise(jnp.eye(len(u), dtype=u.dtype) + u @ u.T)
-    return log_det, (inverse, u)
+    return log_det / 2, (inverse, u)
 
 
 def _log_det_backward(kept: tuple[Array, Array], g: Float[Array, ""]) -> tuple[Float[Array, "k p"]]:
     inverse, u = kept
-    return (2 * g * (inverse @ u),)
+    return (g * (inverse @ u),)
 
 
 def _factorise(c: Float[Array, "k k"]) -> tuple[Float[Array, ""], Float[Array, "k k"]]:
@@ -121,4 +121,4 @@ def _factorise(c: Float[Array, "k k"]) -> tuple[Float[Array, ""], Float[Array, "
 _factorise_one_by_one = jax.custom_batching.sequential_vmap(_factorise)
 
 
-_log_det_capacitance.defvjp(_log_det_forward, _log_det_backward)
+half_log_det.defvjp(_log_det_forward, _log_det_backward)

@@ -16,11 +16,13 @@ from sklearn.utils import check_random_state
 
 from vst.arrays import AnyArray, Inputs, Rows
 from vst.boosting import NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
-from vst.inference import Fit, Hyperparameters, Program, fit
+from vst.bound import Hyperparameters
+from vst.convergence import Fit
+from vst.inference import Program, fit
 from vst.memory import require_draws, require_training
 from vst.posterior import LowRankGaussian
 from vst.predictive import Draws, TreeDraws, draw_parameters
-from vst.tree import Leaves, TreeShape
+from vst.tree import SMALLEST_SCALE, Leaves, Noise, TreeShape
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,15 @@ class SoftTrees:
     rank: int = 5
     beta: float = 5.0
     prior_scale: float = 1.0
-    learning_rate: float = 1e-3
-    steps: int = 6000
+    learning_rate: float = 1e-2
+    steps: int = 8000
+    tol: float = 0.01
     batch_size: int = 128
     mc_samples: int = 1
     whiten: int = 0
     kl_weight: float = 1.0
     members: int = 1
+    smallest_scale: float = SMALLEST_SCALE
     n_trees: int = 0
     prior_sigma_alpha: float = 3.0
     prior_sigma_beta: float = 1.0
@@ -50,7 +54,8 @@ class SoftTrees:
 
     def shape(self, in_features: int) -> TreeShape:
         """The shape of one tree with ``in_features`` inputs."""
-        return TreeShape(in_features, self.depth, self.leaves, "shared" if self.n_trees else "leaf")
+        noise: Noise = "shared" if self.n_trees else "leaf"
+        return TreeShape(in_features, self.depth, self.leaves, noise, self.smallest_scale)
 
     def program(self, in_features: int) -> Program:
         """The static settings, which determine the compiled program."""
@@ -130,11 +135,15 @@ class FittedStack:
     def posteriors(self, i: int) -> LowRankGaussian:
         """Posteriors of fit ``i``, stacked over members, then trees for a VSGBM."""
         stacked = stack_trees(self.trees) if self.settings[i].n_trees else self.trees[0].posteriors
-        return jax.tree.map(lambda part: part[self._replicas(i)], stacked)
+        return jax.tree.map(lambda part: part[self.replicas(i)], stacked)
 
     def elbo(self, i: int) -> Float[np.ndarray, "members trees steps"]:
-        """The objective at each step, in nats per row."""
-        return np.stack([tree.elbo[self._replicas(i)] for tree in self.trees], axis=1)
+        """The objective at each step, in nats per row; NaN after a tree was done."""
+        longest = max(tree.elbo.shape[1] for tree in self.trees)
+        found = np.full((self.settings[i].members, len(self.trees), longest), np.nan)
+        for number, tree in enumerate(self.trees):
+            found[:, number, : tree.elbo.shape[1]] = tree.elbo[self.replicas(i)]
+        return found
 
     def draws(self, i: int, n: int) -> Draws:
         """Draw ``n`` times from the posterior of fit ``i``; for a VSGBM, including its noise."""
@@ -161,7 +170,8 @@ class FittedStack:
         used = self.rows.rows(i)
         return self.x[used], self.y[used]
 
-    def _replicas(self, i: int) -> slice:
+    def replicas(self, i: int) -> slice:
+        """The members of fit ``i`` among the replicas of a tree."""
         members = self.settings[i].members
         return slice(i * members, (i + 1) * members)
 
@@ -180,8 +190,8 @@ def fit_many(
     Parameters
     ----------
     settings
-        One per fit. All must have the same :meth:`SoftTrees.program`, ``members``, ``steps`` and
-        ``n_trees``.
+        One per fit. All must have the same :meth:`SoftTrees.program`, ``members``, ``steps``, ``tol``
+        and ``n_trees``.
     streams
         Random numbers of each fit.
     x, y
@@ -201,10 +211,14 @@ def fit_many(
     if first.n_trees:
         trees = fit_ensemble(
             keys, program, hyper, x, y, replicas,
-            n_trees=first.n_trees, steps=first.steps, progress=progress,
+            n_trees=first.n_trees, steps=first.steps, tol=first.tol, progress=progress,
         )  # fmt: skip
     else:
-        trees = [fit(keys, program, hyper, x, y, replicas, steps=first.steps, progress=progress)]
+        fitted = fit(
+            keys, program, hyper, x, y, replicas,
+            steps=first.steps, tol=first.tol, progress=progress,
+        )  # fmt: skip
+        trees = [fitted]
     return FittedStack(settings, streams, program.shape, trees, x, y, rows)
 
 

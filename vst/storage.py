@@ -61,6 +61,7 @@ def save(model: Any, path: str | PathLike) -> None:
         "shape": asdict(model.shape_),
         "encoder": None if model.encoder_ is None else asdict(model.encoder_),
         "fitted": _sizes(model),
+        "converged": model.converged_,
     }
     arrays = {name: getattr(model, name) for name in ARRAYS if hasattr(model, name)}
     arrays |= {f"posterior.{k}": v for k, v in model.stacked_posteriors_._asdict().items()}
@@ -107,7 +108,9 @@ def _read(cls: type, file: Any) -> Any:
         require_memory(total, "this model", "load it on a larger machine")
         arrays = {name: _array(archive, members[name], shape) for name, shape in shapes.items()}
     for name, array in arrays.items():
-        _require(np.isfinite(array).all(), f"{name} holds values that are not finite")
+        # A tree of an ensemble may have been done earlier than the others.
+        known = array[~np.isnan(array)] if name == "elbo_" else array
+        _require(np.isfinite(known).all(), f"{name} holds values that are not finite")
         _require(name not in POSITIVE or (array > 0).all(), f"{name} holds values of 0 or less")
     _set_arrays(model, arrays)
     return model
@@ -130,7 +133,7 @@ def _description(
     _require(isinstance(name, str) and name.isidentifier(), "it does not name its model")
     if name != cls.__name__:
         raise _WrongFileError(f"holds a {name}: load it with {name}.load")
-    _require_same(set(description) - {"fitted"}, PARTS, "part")
+    _require_same(set(description) - {"fitted", "converged"}, PARTS, "part")
     return description
 
 
@@ -155,6 +158,8 @@ def _estimator(cls: Any, description: dict[str, Any]) -> Any:
     _require(_is_seed(found["seed_"]), "seed_ is not a seed")
     for name in NUMBERS:
         setattr(model, name, found[name])
+    model.converged_ = description.get("converged", False)  # older files do not tell
+    _require(isinstance(model.converged_, bool), "converged is not true or false")
 
     names = description["feature_names"]
     if names is not None:
@@ -263,6 +268,7 @@ def _set_arrays(model: Any, arrays: dict[str, np.ndarray]) -> None:
     model.standardiser_ = Standardiser(**_group(arrays, "standardiser"))
     posterior = {name: jnp.asarray(value) for name, value in _group(arrays, "posterior").items()}
     model.stacked_posteriors_ = LowRankGaussian(**posterior)
+    model.n_iter_ = model.elbo_.shape[-1]
 
 
 def _sizes(model: Any) -> dict[str, int]:

@@ -17,9 +17,9 @@ from jaxtyping import Array, Float
 Leaves = Literal["constant", "linear"]
 Noise = Literal["leaf", "shared"] | float
 
-#: Added to every softplus standard deviation (standardised units), so that a leaf whose mean equals
-#: repeated targets has a finite density in float32.
-SCALE_FLOOR = 1e-6
+#: Default smallest standard deviation, in standardised units: a leaf whose mean equals repeated
+#: targets then has a finite density in float32.
+SMALLEST_SCALE = 1e-6
 
 HALF_LOG_TWO_PI = 0.9189385332046727
 
@@ -43,12 +43,15 @@ class TreeShape:
         ``"leaf"``: every leaf has its own scale and the target is a mixture over leaves (VST);
         ``"shared"``: the tree returns only its mean, with one fitted scale for all inputs (the weak
         learner of a VSGBM); a number: like ``"shared"``, with this known scale.
+    smallest_scale
+        Added to every fitted standard deviation.
     """
 
     in_features: int
     depth: int
     leaves: Leaves = "linear"
     noise: Noise = "leaf"
+    smallest_scale: float = SMALLEST_SCALE
 
     def __post_init__(self) -> None:
         if self.depth < 0:
@@ -85,10 +88,20 @@ class TreeShape:
         return self.n_nodes + (self.n_leaf_outputs if self.leaves == "linear" else 0)
 
     @property
+    def n_constants(self) -> int:
+        """Parameters that are outputs themselves: constant leaves, and the shared noise."""
+        constants = self.n_leaf_outputs if self.leaves == "constant" else 0
+        return constants + (self.noise == "shared")
+
+    @property
+    def n_outputs(self) -> int:
+        """Numbers that the parameters give for a row, and that determine its likelihood."""
+        return self.n_affine + self.n_constants
+
+    @property
     def n_params(self) -> int:
         """Length ``p`` of the parameter vector."""
-        constants = self.n_leaf_outputs if self.leaves == "constant" else 0
-        return self.n_affine * (self.in_features + 1) + constants + (self.noise == "shared")
+        return self.n_affine * (self.in_features + 1) + self.n_constants
 
 
 class LeafOutputs(NamedTuple):
@@ -130,40 +143,56 @@ class SoftTree(nnx.Module):
         """The tree's current parameters, in the order of ``theta``."""
         return jnp.concatenate([self.affine[...].ravel(), self.constants[...]])
 
-    @property
-    def noise_scale(self) -> Float[Array, ""]:
-        """Standard deviation of a tree whose noise is shared or known."""
-        if self.shape.noise == "shared":
-            return _positive(self.constants[...][-1])
-        return jnp.asarray(self.shape.noise, self.constants[...].dtype)
-
     def __call__(self, x: Float[Array, "n d"]) -> LeafOutputs:
         """Route each row and evaluate every leaf (eq. 6 to 13 of the paper)."""
-        shape = self.shape
-        z = self.affine[...] @ _with_bias(x).T
-        if shape.leaves == "linear":
-            # The gradient of a split concatenates; that of slices adds padded arrays, which is slow.
-            logits, outputs = jnp.split(z, [shape.n_nodes])
-        else:
-            constants = self.constants[...][: shape.n_leaf_outputs, None]
-            logits, outputs = z, jnp.broadcast_to(constants, (len(constants), len(x)))
-        means, raw_scales = jnp.split(outputs, [shape.n_leaves])
-        log_probs = leaf_log_probs(self.beta[...] * logits, shape.depth)
-        if shape.noise == "leaf":
-            return LeafOutputs(log_probs, means, _positive(raw_scales))
-        return LeafOutputs(log_probs, means, jnp.broadcast_to(self.noise_scale, means.shape))
+        affine, constants = self.affine[...] @ with_bias(x).T, self.constants[...][:, None]
+        return leaf_outputs(self.shape, self.beta[...], affine, constants)
 
     def mean(self, x: Float[Array, "n d"]) -> Float[Array, " n"]:
         """The soft tree's output ``f(x)``: leaf means weighted by leaf probabilities (eq. 4)."""
-        leaf = self(x)
-        return jnp.sum(jnp.exp(leaf.log_probs) * leaf.means, axis=0)
+        return mean(self(x))
 
     def log_likelihood(self, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """``log p(y | x, theta)``: the mixture over leaves (eq. 6), or one Normal around the mean."""
-        if self.shape.noise != "leaf":
-            return normal_log_prob(y, self.mean(x), self.noise_scale)
-        leaf = self(x)
-        return log_sum_exp(leaf.log_probs + normal_log_prob(y, leaf.means, leaf.scales))
+        return log_likelihood(self.shape, self(x), y)
+
+
+def leaf_outputs(
+    shape: TreeShape,
+    beta: Float[Array, ""],
+    affine: Float[Array, "affine n"],
+    constants: Float[Array, "constants _"],
+) -> LeafOutputs:
+    """What the leaves return for each row, from the outputs of the affine maps and the constants."""
+    constants = jnp.broadcast_to(constants, (shape.n_constants, affine.shape[1]))
+    if shape.leaves == "linear":
+        # The gradient of a split concatenates; that of slices adds padded arrays, which is slow.
+        logits, outputs = jnp.split(affine, [shape.n_nodes])
+    else:
+        logits, outputs = affine, constants[: shape.n_leaf_outputs]
+    means, raw_scales = jnp.split(outputs, [shape.n_leaves])
+    log_probs = leaf_log_probs(beta * logits, shape.depth)
+    if shape.noise == "leaf":
+        return LeafOutputs(log_probs, means, softplus(raw_scales) + shape.smallest_scale)
+    if shape.noise == "shared":
+        scale = softplus(constants[-1]) + shape.smallest_scale
+    else:
+        scale = jnp.asarray(shape.noise)
+    return LeafOutputs(log_probs, means, jnp.broadcast_to(scale.astype(means.dtype), means.shape))
+
+
+def mean(leaf: LeafOutputs) -> Float[Array, " n"]:
+    """Leaf means weighted by leaf probabilities."""
+    return jnp.sum(jnp.exp(leaf.log_probs) * leaf.means, axis=0)
+
+
+def log_likelihood(
+    shape: TreeShape, leaf: LeafOutputs, y: Float[Array, " n"]
+) -> Float[Array, " n"]:
+    """Log density of each row's target, given what the leaves return."""
+    if shape.noise != "leaf":  # all scales are equal
+        return normal_log_prob(y, mean(leaf), leaf.scales[0])
+    return log_sum_exp(leaf.log_probs + normal_log_prob(y, leaf.means, leaf.scales))
 
 
 def leaf_log_probs(logits: Float[Array, "nodes n"], depth: int) -> Float[Array, "leaves n"]:
@@ -188,7 +217,8 @@ def normal_log_prob(y: Array, mean: Array, scale: Array) -> Array:
     return -0.5 * jnp.square((y - mean) / scale) - jnp.log(scale) - HALF_LOG_TWO_PI
 
 
-def _with_bias(x: Float[Array, "n d"]) -> Float[Array, "n d+1"]:
+def with_bias(x: Float[Array, "n d"]) -> Float[Array, "n d+1"]:
+    """Inputs with a last column of ones."""
     return jnp.concatenate([x, jnp.ones((x.shape[0], 1), x.dtype)], axis=1)
 
 
@@ -226,7 +256,3 @@ def log_sum_exp(z: Float[Array, "leaves n"]) -> Float[Array, " n"]:
     """``log(sum(exp(z)))`` over the first axis."""
     largest = jax.lax.stop_gradient(jnp.max(z, axis=0))
     return largest + jnp.log(jnp.sum(jnp.exp(z - largest), axis=0))
-
-
-def _positive(raw: Array) -> Array:
-    return softplus(raw) + SCALE_FLOOR

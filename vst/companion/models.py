@@ -197,11 +197,10 @@ class Model:
 
 
 def steps_for(size: Size) -> int:
-    """Gradient steps of a soft tree: 20,000, and three times as many on long tables.
+    """Most gradient steps of a soft tree: 20,000, and three times as many on long tables.
 
-    The paper does not say how many it used. Long training pays off with many rows: the posterior is
-    narrow, and the paper's learning rates, 0.001 at most, take long to reach it. With many features
-    each step is slow.
+    The paper does not say how many it used. With many rows the posterior is narrow, and training takes
+    long to reach it. With many features each step is slow.
     """
     return 60_000 if size.n >= LONG * size.d else 20_000
 
@@ -229,9 +228,9 @@ def bart_by_size(setting: Any, size: Size) -> Mapping[str, Any]:
     return bartz.LARGE if size.n >= LARGE else {}
 
 
-#: The paper's tuning ranges.
+#: The paper's tuning ranges. Its learning rates, 0.0001 to 0.001, belong to an optimiser that it does not
+#: describe; here a fit trains until it has converged, with one rate for all data sets.
 VST_RANGES: Ranges = {
-    "learning_rate": Interval(1e-4, 1e-3, log=True),
     "prior_scale": Interval(0.01, 2.5, log=True),
     "depth": Whole(1, 5),
     "beta": Interval(1.0, 50.0, log=True),
@@ -246,6 +245,9 @@ VSGBM_RANGES: Ranges = {
 #: Beyond the paper, the tuner also chooses the KL weight and whether to whiten.
 PLUS_RANGES: Ranges = {"kl_weight": Interval(0.01, 1.0, log=True), "whiten": Whole(0, 1)}
 
+#: The paper's learning rates, which VSGBM+ was tuned with.
+SLOW_RANGES: Ranges = {"learning_rate": Interval(1e-4, 1e-3, log=True), **PLUS_RANGES}
+
 #: With the paper's learning rates, the tuner of VST+ chose the upper bound on most data sets.
 FASTER_RANGES: Ranges = {"learning_rate": Interval(1e-4, 5e-3, log=True), **PLUS_RANGES}
 
@@ -256,11 +258,8 @@ QUICK_RANGES: Ranges = {
     "depth": Whole(3, 4),
 }
 
-SMALL_TABLES, OTHER_TABLES, ALL_TABLES = range(SMALL), range(SMALL, 2**63), range(2**63)
+SMALL_TABLES, ALL_TABLES = range(SMALL), range(2**63)
 
-#: The paper's models are tried with four times the steps on tables that are not small. On small tables
-#: they would lose their speed.
-PAPER_LONGER: dict[str, Any] = {"longer": (Longer(4, 1, 0.05),), "longer_on": OTHER_TABLES}
 SOFT: dict[str, Any] = {"in_trials": half_steps}
 DOUBLED = (Longer(2, 1, 0.03), Longer(1, 2, 0.03), Longer(2, 2, 0.06))
 
@@ -287,11 +286,11 @@ MODELS: tuple[Model, ...] = (
     Model(
         "vst-const", "VST (const.)", "one tree", "vst",
         SoftTrees(leaves="constant"), VST_RANGES, by_size=all_steps, mark="X",
-        **SOFT, **PAPER_LONGER,
+        **SOFT,
     ),
     Model(
         "vst-linear", "VST (linear)", "one tree", "vst",
-        SoftTrees(), VST_RANGES, by_size=all_steps, **SOFT, **PAPER_LONGER,
+        SoftTrees(), VST_RANGES, by_size=all_steps, **SOFT,
     ),
     Model(
         "vst-quick", "VST+ (quick)", "one tree", "vst",
@@ -320,16 +319,16 @@ MODELS: tuple[Model, ...] = (
     Model(
         "vsgbm-const", "VSGBM (const.)", "many trees", "vsgbm",
         SoftTrees(leaves="constant", n_trees=10), VSGBM_RANGES,
-        trials=8, by_size=steps_of_a_tree, mark="P", **SOFT, **PAPER_LONGER,
+        trials=8, by_size=steps_of_a_tree, mark="P", **SOFT,
     ),
     Model(
         "vsgbm-linear", "VSGBM (linear)", "many trees", "vsgbm",
         SoftTrees(n_trees=10), VSGBM_RANGES,
-        trials=8, by_size=steps_of_a_tree, mark="s", **SOFT, **PAPER_LONGER,
+        trials=8, by_size=steps_of_a_tree, mark="s", **SOFT,
     ),
     Model(
         "vsgbm-plus", "VSGBM+", "many trees", "vsgbm",
-        SoftTrees(n_trees=10, kl_weight=0.1, members=10), VSGBM_RANGES, PLUS_RANGES,
+        SoftTrees(n_trees=10, kl_weight=0.1, members=10), VSGBM_RANGES, SLOW_RANGES,
         origin="beyond", trials=8, by_size=steps_of_a_tree, mark="h", **SOFT,
     ),
     Model(

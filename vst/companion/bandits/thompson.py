@@ -18,19 +18,11 @@ from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.arrays import AnyArray, Rows
+from vst.bound import Hyperparameters, posterior_of
 from vst.companion.bandits.problem import Bandit
-from vst.inference import (
-    CHUNK,
-    EACH,
-    SHARED,
-    Hyperparameters,
-    Program,
-    State,
-    initialise,
-    posterior_of,
-    start_state,
-    train_replica,
-)
+from vst.convergence import Cooling
+from vst.inference import EACH, SHARED, Program, State, initialise, start_state, train_replica
+from vst.minibatches import CHUNK
 from vst.soft_trees import SoftTrees
 from vst.tree import SoftTree
 
@@ -314,5 +306,7 @@ def _train(
     train = jax.vmap(
         partial(train_replica, program), in_axes=(0, 0, None, None, None, None, 1, 0, None)
     )
-    training, _ = train(memory.training, keys, start, stop, total, contexts, rewards, rows, hyper)
+    # The rate falls over the second half: new rewards move the posterior, and its noise dies away.
+    cooling = Cooling(jnp.asarray(total // 2), jnp.asarray(total))
+    training, _ = train(memory.training, keys, start, stop, cooling, contexts, rewards, rows, hyper)
     return memory._replace(training=training)

@@ -3,6 +3,7 @@
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
+from vst.companion.experiments.optimum import OPTIMUM
 from vst.companion.experiments.pictures import PICTURES
 from vst.companion.experiments.rank import RANK
 from vst.companion.experiments.regression import REGRESSION
@@ -11,6 +12,7 @@ __all__ = [
     "BANDITS",
     "BEYOND",
     "EXPERIMENTS",
+    "OPTIMUM",
     "PICTURES",
     "RANK",
     "REGRESSION",
@@ -21,5 +23,6 @@ __all__ = [
 
 #: Every experiment by its name: what ``vst run`` takes.
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (REGRESSION, RANK, BEYOND, PICTURES, BANDITS)
+    experiment.name: experiment
+    for experiment in (REGRESSION, RANK, OPTIMUM, BEYOND, PICTURES, BANDITS)
 }

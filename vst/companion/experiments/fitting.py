@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -17,6 +17,7 @@ from vst.boosting import draw_noise_variance
 from vst.companion.experiments import datasets
 from vst.companion.peers import Fitted, NoDensityError
 from vst.companion.protocol import Prepared, prepare
+from vst.posterior import LowRankGaussian
 from vst.predictive import (
     Draws,
     PredictiveDistribution,
@@ -26,12 +27,13 @@ from vst.predictive import (
     mean_functions,
 )
 from vst.soft_trees import FittedStack, SoftTrees, Streams, fit_many
+from vst.tree import normal_log_prob
 
 #: Posterior draws for every score.
 DRAWS = 100
 
-#: Number of last steps over which the ELBO is averaged.
-ELBO_STEPS = 1000
+#: Training rows that the bound is estimated from, at most; it is an average over rows.
+BOUND_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,9 @@ class FittedTrees:
     """A fitted VST or VSGBM with a peer's interface."""
 
     draws: Draws
-    elbo: float = float("nan")  #: at the end of training, in nats per row; of a VSGBM's last tree
+    divergence: float = float("nan")  #: KL of posterior from prior, in nats per training row
+    converged: bool = False
+    steps: int = 0  #: of gradient, taken
 
     def mean_draws(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "draws n"]:
         """The mean function of each posterior draw."""
@@ -50,6 +54,22 @@ class FittedTrees:
     ) -> Float[np.ndarray, " n"]:
         """Predictive log density of each row's target."""
         return PredictiveDistribution(self.draws, x).log_prob(y)
+
+    def bound(self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> float:
+        """The ELBO per row: of training rows the objective, of others what the paper tunes by."""
+        some = slice(BOUND_ROWS)
+        expected = map_rows(_expected_log_likelihood, self.draws, x[some], y[some])
+        return float(expected.mean()) - self.divergence
+
+
+@jax.jit
+def _expected_log_likelihood(
+    draws: Draws, x: Float[Array, "n d"], y: Float[Array, " n"]
+) -> Float[Array, " n"]:
+    """Mean over draws of the log density of each row's target."""
+    log_weights, means, scales = draws.mixture(x)
+    joint = log_weights + normal_log_prob(y, means, scales)
+    return jnp.mean(jax.nn.logsumexp(joint, axis=1), axis=0)
 
 
 def prepared(dataset: str, whiten: bool = False) -> Prepared:
@@ -123,8 +143,16 @@ def cell_key(seed: int, fold: int) -> jax.Array:
 
 def fitted(stack: FittedStack, i: int) -> FittedTrees:
     """The model of fit ``i`` of a stack."""
-    last_tree = stack.elbo(i)[:, -1, -ELBO_STEPS:]
-    return FittedTrees(stack.draws(i, DRAWS), float(last_tree.mean()))
+    used, setting = stack.replicas(i), stack.settings[i]
+    divergence = jax.vmap(LowRankGaussian.kl, (0, None))
+    kl = sum(divergence(jax.tree.map(lambda a: a[used], tree.posteriors), setting.prior_scale)
+             for tree in stack.trees)  # fmt: skip
+    return FittedTrees(
+        stack.draws(i, DRAWS),
+        float(np.mean(kl)) / int(stack.rows.counts[i]),
+        bool(np.all([tree.converged[used] for tree in stack.trees])),
+        int(sum(tree.steps[used].max() for tree in stack.trees)),
+    )
 
 
 def log_likelihood_by_trees(

@@ -8,9 +8,8 @@ from vst.companion.experiments import datasets as data
 from vst.companion.experiments import regression
 from vst.companion.experiments.cells import Cell, as_parameters
 from vst.companion.experiments.experiment import Experiment, Job, Option
-from vst.companion.experiments.fitting import FittedTrees
+from vst.companion.experiments.fitting import FittedTrees, prepared
 from vst.companion.experiments.profiles import Profile
-from vst.companion.experiments.trials import tuned_settings
 from vst.companion.models import MODEL_BY_ID, check_names
 from vst.companion.peers import Fitted
 from vst.errors import UserError
@@ -27,7 +26,8 @@ RANKS = (0, 1, 2, 5, 10, 20, 50, 100)
 #: Trees are as deep as about this many parameters allow, so that full rank is affordable.
 MOST_PARAMETERS = 200
 
-STEPS, FOLDS = 10_000, 3
+#: Steps at most, folds, and starts of each fold: starts differ more than ranks do.
+STEPS, FOLDS, STARTS = 20_000, 3, 3
 
 
 def jobs(
@@ -38,28 +38,32 @@ def jobs(
     leaves: Sequence[str] = (),
     ranks: Sequence[int] = (),
     folds: int = 0,
-    seed: int = 0,
+    starts: int = 0,
 ) -> list[Job]:
-    """All jobs: the tuned models, with a depth at which full rank is affordable."""
+    """All jobs: untuned models, with a depth at which full rank is affordable."""
     check_names("type of leaves", list(leaves), tuple(LEAVES))
     if any(rank < 0 for rank in ranks):
         raise UserError(f"ranks must not be negative, got {min(ranks)}")
-    tuned = tuned_settings()
+    seeds = range(starts or min(profile.starts, STARTS))
     work = []
     for dataset in regression.chosen_datasets(profile, datasets, compute):
         d = data.size(dataset).d
         for model in (LEAVES[name] for name in leaves or LEAVES):
-            base = setting(d, model, tuned.get((data.file(dataset), model), {}))
+            base = setting(d, model)
             for rank in ranks_for(base.shape(d).n_params, ranks or profile.ranks):
                 chosen = profile.limited(replace(base, rank=rank))
                 used = profile.first_folds(folds, FOLDS)
-                cells = regression.cells_of(NAME, dataset, model, chosen, used, seed)
-                work.append(Job(cells, compute_cells, note=f"rank {rank}", needs=dataset))
+                cells = [
+                    cell
+                    for seed in seeds
+                    for cell in regression.cells_of(NAME, dataset, model, chosen, used, seed)
+                ]
+                work.append(Job(tuple(cells), compute_cells, note=f"rank {rank}", needs=dataset))
     return work
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Scores, with the rank, the number of parameters, the ELBO and the memory of training."""
+    """Scores, with the rank, the number of parameters, the bound and the memory of training."""
     return regression.compute_cells(cells, _more)
 
 
@@ -70,14 +74,23 @@ def _more(cell: Cell, model: Fitted) -> dict[str, Any]:
     return {
         "rank": used.rank,
         "n_params": p,
-        "elbo": round(float(model.elbo), 5),
+        "elbo": training_bound(cell, model),
+        "converged": model.converged,
+        "steps": model.steps,
         "state_bytes": state_bytes(p, used.rank),
     }
 
 
-def setting(d: int, model: str, tuned: dict[str, Any]) -> SoftTrees:
-    """A model's tuned settings, with the depth and the steps of the ablation."""
-    base = MODEL_BY_ID[model].setting(tuned)
+def training_bound(cell: Cell, model: FittedTrees) -> float:
+    """The bound of a fold's training rows, in nats per row."""
+    data = prepared(cell.dataset)
+    rows = data.folds.train.rows(cell.fold)
+    return round(model.bound(data.x_train[rows], data.y_train[rows]), 5)
+
+
+def setting(d: int, model: str) -> SoftTrees:
+    """A model's settings before tuning, with the depth and the steps of the ablation."""
+    base = MODEL_BY_ID[model].setting({})
     depths = [
         depth for depth in (3, 2) if replace(base, depth=depth).shape(d).n_params <= MOST_PARAMETERS
     ]
@@ -114,10 +127,10 @@ RANK = Experiment(
         Option("leaves", "names", "constant, linear (default: both)"),
         Option("ranks", "numbers", "ranks, such as 0,1,5 (default: 0 up to full)"),
         regression.FOLDS,
-        regression.SEED,
+        Option("starts", "count", "starts of each fold (default: the profile's)"),
     ),
     jobs,
-    (*regression.FOLD_SCORES, "rank", "n_params", "elbo", "state_bytes"),
+    (*regression.FOLD_SCORES, "rank", "n_params", "elbo", "converged", "steps", "state_bytes"),
     by=("model", "dataset", "rank"),
     summarised=("auroc", "log_likelihood", "elbo"),
 )
