@@ -138,7 +138,7 @@ def _expected_log_likelihood(
     inputs, split = with_bias(x).T, shape.n_affine * (shape.in_features + 1)
 
     def maps(parameters: Float[Array, " p"]) -> Float[Array, "affine d+1"]:
-        return parameters[:split].reshape(shape.n_affine, -1)
+        return parameters[:split].reshape(shape.n_affine, shape.in_features + 1)
 
     variances = maps(jnp.square(scale)) @ jnp.square(inputs) + SMALLEST_VARIANCE
 

@@ -31,7 +31,7 @@ from vst.bound import (
     tangent,
     variational_of,
 )
-from vst.convergence import Cooling, Fit, gain, may_stop
+from vst.convergence import SLACK, Cooling, Fit, gain, may_stop
 from vst.memory import require_depth, require_training
 from vst.minibatches import (
     CHUNK,
@@ -215,7 +215,7 @@ def fit(
             warm = stop <= cooling.start
             gains = np.where(warm | np.isnan(gains), gain(trace[:, :stop]), gains)
             flat = warm & (gains < tol) & may_stop(stop, rates)
-            converged |= flat
+            converged = gains < SLACK * tol
             cooling = cooling.begin(flat, stop)
             bar.total = int(cooling.end.max())
             bar.set_postfix_str(_status(trace[:, start:stop], gains, converged), refresh=False)
@@ -228,9 +228,10 @@ def fit(
 
 def _status(trace: np.ndarray, gains: np.ndarray, converged: np.ndarray) -> str:
     """The bound, and how far from its limit it is, for the progress bar."""
-    rising = gains[~converged & np.isfinite(gains)]
-    left = f", rising by {rising.max():.2g}" if len(rising) else ", converged"
-    return f"bound {trace.mean():.3f} nats/row{left}"
+    known = gains[np.isfinite(gains)]
+    by = f" by {known.max():.2g}" if len(known) else ""
+    state = "converged" if converged.all() else f"rising{by}"
+    return f"bound {trace.mean():.3f} nats/row, {state}"
 
 
 def stack_class(replicas: int) -> int:

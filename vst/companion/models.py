@@ -228,8 +228,8 @@ def bart_by_size(setting: Any, size: Size) -> Mapping[str, Any]:
     return bartz.LARGE if size.n >= LARGE else {}
 
 
-#: The paper's tuning ranges. Its learning rates, 0.0001 to 0.001, belong to an optimiser that it does not
-#: describe; here a fit trains until it has converged, with one rate for all data sets.
+#: The paper's tuning ranges. Its learning rates, 0.0001 to 0.001, belong to an optimiser that it does
+#: not describe; here a fit trains until it has converged, with one rate for all data sets.
 VST_RANGES: Ranges = {
     "prior_scale": Interval(0.01, 2.5, log=True),
     "depth": Whole(1, 5),

@@ -68,8 +68,8 @@ class VSTRegressor(VariationalRegressor):
     n_iter_ : int
         Steps taken.
     converged_ : bool
-        Whether the bound of every member became flat. If not, ``fit`` warns (ConvergenceWarning),
-        unless ``tol`` is 0.
+        Whether the bound of every member rose by less than five times ``tol`` before the learning rate
+        began to fall. If not, ``fit`` warns (ConvergenceWarning), unless ``tol`` is 0.
     n_params_ : int
         Number of parameters.
 

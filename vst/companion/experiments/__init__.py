@@ -3,6 +3,7 @@
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
+from vst.companion.experiments.optimisers import OPTIMISERS
 from vst.companion.experiments.optimum import OPTIMUM
 from vst.companion.experiments.pictures import PICTURES
 from vst.companion.experiments.rank import RANK
@@ -12,6 +13,7 @@ __all__ = [
     "BANDITS",
     "BEYOND",
     "EXPERIMENTS",
+    "OPTIMISERS",
     "OPTIMUM",
     "PICTURES",
     "RANK",
@@ -24,5 +26,5 @@ __all__ = [
 #: Every experiment by its name: what ``vst run`` takes.
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (REGRESSION, RANK, OPTIMUM, BEYOND, PICTURES, BANDITS)
+    for experiment in (REGRESSION, OPTIMISERS, RANK, OPTIMUM, BEYOND, PICTURES, BANDITS)
 }
