@@ -38,6 +38,9 @@ STEPS = (TREE.steps, 4 * TREE.steps)
 
 STARTS = 3
 
+#: Five small data sets with a bounded likelihood.
+DATASETS = ("boston", "concrete", "energy", "kin8nm", "yacht")
+
 
 @dataclass(frozen=True)
 class Optimiser:
@@ -90,7 +93,8 @@ def jobs(
     seeds = range(starts or min(profile.starts, STARTS))
     lengths = {min(steps, profile.limits.get("steps", steps)) for steps in STEPS}
     work = []
-    for dataset in regression.chosen_datasets(profile, datasets, compute):
+    named = datasets or profile.datasets or DATASETS
+    for dataset in regression.chosen_datasets(profile, named, compute):
         for (name, optimiser), steps in (
             (each, steps) for each in VARIANTS.items() for steps in sorted(lengths)
         ):
@@ -205,7 +209,10 @@ def fitted_by(model: str) -> str:
 OPTIMISERS = Experiment(
     NAME,
     "the bound that different optimisers reach",
-    (regression.DATASETS, Option("starts", "count", "starts (default 3)")),
+    (
+        Option("datasets", "names", f"data sets (default: {', '.join(DATASETS)})"),
+        Option("starts", "count", "starts (default 3)"),
+    ),
     jobs,
     ("fold", "log_likelihood", "rmse", "elbo", "scale", "steps", "data_sha256"),
     by=("model", "dataset", "steps"),
