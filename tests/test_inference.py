@@ -14,6 +14,7 @@ from vst.convergence import require_convergence
 from vst.inference import Program, fit
 from vst.memory import require_training
 from vst.posterior import LowRankGaussian
+from vst.soft_trees import SoftTrees
 from vst.tree import SoftTree, TreeShape
 
 SMALL = Program(TreeShape(2, 1), rank=2, batch_size=32)
@@ -92,6 +93,7 @@ def test_weights_leave_rows_out_of_the_elbo(rng, key):
 
 
 def test_depth_zero_linear_tree_recovers_bayesian_linear_regression(rng, key):
+    """At the default settings: one draw, the default learning rate and number of steps."""
     known_noise, prior_scale, n = 0.5, 0.8, 40
     x = rng.normal(size=(n, 2)).astype(np.float32)
     y = (x @ [1.0, -0.5] + 0.3 + known_noise * rng.normal(size=n)).astype(np.float32)
@@ -99,23 +101,22 @@ def test_depth_zero_linear_tree_recovers_bayesian_linear_regression(rng, key):
     covariance = np.linalg.inv(x1.T @ x1 / known_noise**2 + np.eye(3) / prior_scale**2)
     mean = covariance @ x1.T @ y / known_noise**2
 
-    program = Program(TreeShape(2, 0, "linear", known_noise), rank=3, batch_size=n, mc_samples=256)
-    coarse, fine = (Hyperparameters(rate, prior_scale=prior_scale) for rate in (1e-2, 3e-4))
-    start = fit(key, program, coarse, x, y, Rows.all(n), steps=2000).posteriors
-    again = jax.random.key(1)
-    result = fit(again, program, fine, x, y, Rows.all(n), steps=3000, initial=start)
+    program = Program(TreeShape(2, 0, "linear", known_noise), rank=3)
+    hyper = SoftTrees(prior_scale=prior_scale).hyperparameters()
+    steps = SoftTrees().steps
+    result = fit(key, program, hyper, x, y, Rows.all(n), steps=steps)
     q = jax.tree.map(lambda a: a[0], result.posteriors)
     spread = np.sqrt(np.diag(covariance))
-    np.testing.assert_allclose((q.mean - mean) / spread, 0, atol=0.05)
+    np.testing.assert_allclose((q.mean - mean) / spread, 0, atol=0.1)
     error = (q.covariance() - covariance) / np.outer(spread, spread)
-    np.testing.assert_allclose(error, 0, atol=0.05)
+    np.testing.assert_allclose(error, 0, atol=0.1)
 
     # At the optimum the bound is tight: it equals the log evidence.
     marginal = known_noise**2 * np.eye(n) + prior_scale**2 * x1 @ x1.T
     evidence = -0.5 * (
         y @ np.linalg.solve(marginal, y) + np.linalg.slogdet(2 * np.pi * marginal)[1]
     )
-    np.testing.assert_allclose(result.elbo[0, -1000:].mean() * n, evidence, atol=0.05)
+    np.testing.assert_allclose(result.elbo[0, -1000:].mean() * n, evidence, atol=0.1)
 
 
 def test_training_raises_the_elbo(rng, key):

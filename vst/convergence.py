@@ -62,7 +62,7 @@ class Cooling(NamedTuple):
 
     def begin(self, which: Bool[np.ndarray, " replicas"], step: int) -> "Cooling":
         """Let some replicas cool down from this step on."""
-        end = np.minimum(self.end, np.int32(step / (1 - COOLING)))
+        end = np.minimum(self.end, np.int32(round(step / (1 - COOLING))))
         return Cooling(
             np.where(which, np.minimum(self.start, np.int32(step)), self.start),
             np.where(which, end, self.end),

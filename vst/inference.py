@@ -214,7 +214,7 @@ def fit(
             trace[:, start:stop] = np.asarray(values)[:replicas, : stop - start]
             warm = stop <= cooling.start
             gains = np.where(warm | np.isnan(gains), gain(trace[:, :stop]), gains)
-            flat = warm & (gains < tol) & may_stop(stop, rates)
+            flat = warm & (tol > 0) & (gains < tol) & may_stop(stop, rates)
             converged = gains < SLACK * tol
             cooling = cooling.begin(flat, stop)
             bar.total = int(cooling.end.max())

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
+
+import pandas as pd
 
 from vst.companion.experiments import datasets as data
 from vst.companion.experiments import regression
@@ -25,6 +28,9 @@ RANKS = (0, 1, 2, 5, 10, 20, 50, 100)
 
 #: Trees are as deep as about this many parameters allow, so that full rank is affordable.
 MOST_PARAMETERS = 200
+
+#: A fall of the bound from one rank to a higher one that counts as none, in nats per row.
+LARGEST_FALL = 0.03
 
 #: Steps at most, folds, and starts of each fold: starts differ more than ranks do.
 STEPS, FOLDS, STARTS = 20_000, 3, 3
@@ -95,6 +101,41 @@ def setting(d: int, model: str) -> SoftTrees:
         depth for depth in (3, 2) if replace(base, depth=depth).shape(d).n_params <= MOST_PARAMETERS
     ]
     return replace(base, depth=depths[0] if depths else 1, steps=STEPS)
+
+
+def nested(results: pd.DataFrame, ranks: Sequence[int] = (0, 1, 5, 20)) -> pd.DataFrame:
+    """Whether the bound falls with the rank, which it cannot if every fit reaches its optimum.
+
+    A family of higher rank contains those of lower rank. Fits of the same fold and start are compared,
+    each of these ranks and full rank with every lower one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per model and data set: model, dataset, the mean bounds at rank 0 and full rank, the
+        largest fall between two ranks and two standard errors of it, whether it holds, and the share
+        of fits that converged.
+    """
+    rows = []
+    for (model, dataset), group in results.groupby(["model", "dataset"], sort=False):
+        wide = group.pivot_table(index=["fold", "seed"], columns="rank", values="elbo")
+        full = wide.columns.max()
+        wide = wide[[rank for rank in wide.columns if rank in ranks or rank == full]].dropna()
+        falls = [
+            (float((wide[low] - wide[high]).mean()), float((wide[low] - wide[high]).sem()))
+            for low, high in combinations(wide.columns, 2)
+        ]
+        fall, error = max(falls, key=lambda each: each[0] - max(LARGEST_FALL, 2 * each[1]))
+        rows.append(
+            {
+                "model": model, "dataset": dataset,
+                "rank 0": wide.iloc[:, 0].mean(), "full": wide.iloc[:, -1].mean(),
+                "fall": fall, "error": 2 * error, "holds": fall <= max(LARGEST_FALL, 2 * error),
+                "converged": group["converged"].astype(bool).mean(),
+            }
+        )  # fmt: skip
+    columns = ["model", "dataset", "rank 0", "full", "fall", "error", "holds", "converged"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def ranks_for(p: int, wanted: Sequence[int] = ()) -> list[int]:

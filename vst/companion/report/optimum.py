@@ -1,0 +1,192 @@
+"""The method chapter's evidence on the optimum: who reaches it, and what it is worth."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from vst.companion.experiments.datasets import label as dataset_label
+from vst.companion.experiments.optimisers import VARIANTS
+from vst.companion.experiments.optimum import LEVEL
+from vst.companion.report.style import BLUE, GREEN, GREY, ORANGE, label_logarithmic, styled
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.tree import SMALLEST_SCALE
+
+#: One colour per weight of the KL term, and its mark.
+WEIGHTS = {1.0: (BLUE, "o"), 0.3: (ORANGE, "s"), 0.1: (GREEN, "^")}
+
+#: What is drawn along the way, and the titles.
+MEASURES = {
+    "elbo": "bound, below its best",
+    "log_likelihood": "test log-likelihood, below its best",
+    "coverage": f"coverage of {LEVEL:.0%} intervals",
+    "auroc": "OOD AUROC",
+}
+
+#: Measures that differ so much between data sets that only differences can be averaged.
+RELATIVE = ("elbo", "log_likelihood")
+
+
+def optimiser_table(results: pd.DataFrame) -> MarkdownTable:
+    """The bound that each optimiser reaches, by data set: a default fit, and four times the steps."""
+    short, long = results["steps"].min(), results["steps"].max()
+    means = results.groupby(["model", "steps", "dataset"])["elbo"].mean()
+    datasets = list(dict.fromkeys(results["dataset"]))
+    rows = []
+    for name in (name for name in VARIANTS if name in set(results["model"])):
+        row = {"optimiser": name}
+        for dataset in datasets:
+            first, last = (number(means[name, steps, dataset], 2) for steps in (short, long))
+            row[dataset_label(dataset)] = f"{first} → {last}"
+        gain = (means[name, long] - means[name, short]).mean()
+        row["gain"] = number(gain)
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def without_rounded(results: pd.DataFrame) -> pd.DataFrame:
+    """The path of data sets whose targets are not rounded."""
+    rounded = set(results.loc[results["smallest_scale"] > SMALLEST_SCALE, "dataset"])
+    return results[(results["part"] == "path") & ~results["dataset"].isin(rounded)]
+
+
+@styled
+def path(results: pd.DataFrame) -> Figure:
+    """Four measures against the number of steps, averaged over data sets, by weight of the KL term."""
+    used = without_rounded(results)
+    figure, axes = plt.subplots(1, len(MEASURES), figsize=(10.4, 2.9))
+    for axis, (measure, title) in zip(axes, MEASURES.items(), strict=True):
+        by = used.pivot_table(index="dataset", columns=["kl_weight", "steps"], values=measure)
+        if measure in RELATIVE:
+            # Each bound has its own weight of the KL term; scores of predictions are comparable.
+            best = by.T.groupby(level=0).max().T if measure == "elbo" else by.max(axis=1)
+            by = (
+                by - best.reindex(columns=by.columns, level=0)
+                if measure == "elbo"
+                else by.sub(best, axis=0)
+            )
+        means = by.mean()
+        for weight, (colour, mark) in WEIGHTS.items():
+            if weight in means.index.get_level_values(0):
+                curve = means[weight]
+                axis.plot(
+                    curve.index, curve, color=colour, marker=mark, ms=4, lw=1.4, label=f"{weight:g}"
+                )
+        if measure == "coverage":
+            axis.axhline(LEVEL, color=GREY, lw=0.8, ls=":")
+        axis.set_xscale("log")
+        axis.set_title(title, fontsize=9)
+        axis.set_xlabel("steps")
+        axis.xaxis.set_minor_locator(NullLocator())
+        label_logarithmic(axis.xaxis)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, title="KL weight",
+                  fontsize=8, title_fontsize=8)  # fmt: skip
+    return figure
+
+
+def path_table(results: pd.DataFrame, steps: Sequence[int] = (1000, 8000, 32_000)) -> MarkdownTable:
+    """Test log-likelihood and coverage of each data set at some lengths of training, KL weight 1."""
+    used = results[
+        (results["part"] == "path")
+        & (results["kl_weight"] == 1)
+        & (results["smallest_scale"] == SMALLEST_SCALE)
+    ]
+    means = used.groupby(["dataset", "steps"])[
+        ["elbo", "log_likelihood", "coverage", "auroc"]
+    ].mean()
+    lengths = [length for length in steps if length in set(used["steps"])]
+    rows = []
+    for dataset in dict.fromkeys(used["dataset"]):
+        row = {"data set": dataset_label(dataset)}
+        for measure, name, decimals in (
+            ("elbo", "bound", 2), ("log_likelihood", "log-likelihood", 2), ("coverage", "coverage", 2),
+            ("auroc", "AUROC", 2),
+        ):  # fmt: skip
+            values = [number(means.loc[(dataset, length), measure], decimals) for length in lengths]
+            row[name] = " → ".join(values)
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def chosen(results: pd.DataFrame) -> pd.DataFrame:
+    """The settings that two rules choose among the tuner's trials, with their scores.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per data set and rule (``validation_log_likelihood`` or ``validation_elbo``).
+    """
+    used = results[(results["part"] == "trials") & results["validation_elbo"].notna()]
+    scores = ["validation_log_likelihood", "validation_elbo", "log_likelihood", "auroc", "coverage"]
+    means = used.groupby(["dataset", "parameters"], sort=False)[scores].mean().reset_index()
+    rows = []
+    for rule in scores[:2]:
+        best = means.loc[means.groupby("dataset", sort=False)[rule].idxmax()]
+        rows.append(best.assign(rule=rule))
+    return pd.concat(rows, ignore_index=True)
+
+
+def chosen_table(results: pd.DataFrame) -> MarkdownTable:
+    """Test scores of what the two rules choose."""
+    found = chosen(results).set_index(["rule", "dataset"])
+    rows = []
+    for dataset in dict.fromkeys(found.index.get_level_values("dataset")):
+        row = {"data set": dataset_label(dataset)}
+        for score, name, decimals in (
+            ("log_likelihood", "log-likelihood", 3), ("coverage", "coverage", 2), ("auroc", "AUROC", 3),
+        ):  # fmt: skip
+            for rule, by in (
+                ("validation_log_likelihood", "by log-likelihood"),
+                ("validation_elbo", "by bound"),
+            ):
+                row[f"{name}, {by}"] = number(found.loc[(rule, dataset), score], decimals)
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def rounded_table(results: pd.DataFrame) -> MarkdownTable:
+    """Bound and log-likelihood where targets are rounded, with and without a floor at the rounding."""
+    floors = results[(results["part"] == "path") & (results["kl_weight"] == 1)]
+    rounded = floors[
+        floors["dataset"].isin(floors.loc[floors["smallest_scale"] > SMALLEST_SCALE, "dataset"])
+    ]
+    means = rounded.groupby(["dataset", "smallest_scale", "steps"])[
+        ["elbo", "log_likelihood", "coverage"]
+    ].mean()
+    return MarkdownTable(
+        pd.DataFrame(
+            {
+                "data set": dataset_label(dataset),
+                "smallest scale": f"{floor:.2g}",
+                "steps": steps,
+                "bound": number(row["elbo"], 2),
+                "test log-likelihood": number(row["log_likelihood"], 2),
+                f"{LEVEL:.0%} coverage": number(row["coverage"], 2),
+            }
+            for (dataset, floor, steps), row in means.iterrows()
+            if steps >= 2000
+        )
+    )
+
+
+def advice(results: pd.DataFrame) -> Markdown:
+    """What the path says, in words taken from its numbers."""
+    used = without_rounded(results)
+    by = used.pivot_table(index="dataset", columns=["kl_weight", "steps"], values="log_likelihood")
+    coverage = used.groupby(["kl_weight", "steps"])["coverage"].mean()
+    own = by[1.0]
+    first, last = own.columns[len(own.columns) // 2 - 1], own.columns[-1]
+    gains = own[last] - own[first]
+    lengths = by.columns.get_level_values(1).unique()
+    best_weight = by.mean().idxmax()
+    return Markdown(
+        f"At KL weight 1, training from {first:,} to {last:,} steps raises the test log-likelihood on "
+        f"{int((gains > 0).sum())} of {len(gains)} data sets, by {number(float(gains.mean()))} nats per row on "
+        f"average (median {number(float(gains.median()))}). The {LEVEL:.0%} intervals hold "
+        f"{coverage[1.0, first]:.1%} of the targets after {first:,} steps and {coverage[1.0, last]:.1%} after "
+        f"{last:,}. The best mean over all data sets has KL weight {best_weight[0]:g} and "
+        f"{best_weight[1]:,} of up to {max(lengths):,} steps."
+    )
