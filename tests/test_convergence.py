@@ -33,7 +33,7 @@ def test_cooling_starts_when_told_and_ends_at_zero():
     some = latest.begin(np.array([True, False]), 200)
     np.testing.assert_array_equal(some.start, [200, 600])
     np.testing.assert_array_equal(some.end, [300, 900])
-    first = Cooling(200, 300)
+    first = Cooling(np.asarray(200), np.asarray(300))
     assert [float(first.rate(np.asarray(step))) for step in (0, 200, 250, 300, 400)] == [
         1.0, 1.0, 0.5, 0.0, 0.0,
     ]  # fmt: skip

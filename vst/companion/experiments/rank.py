@@ -1,5 +1,6 @@
 """Figure 3 of the paper: the benefit and cost of the posterior covariance's rank."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -121,10 +122,10 @@ def nested(results: pd.DataFrame, ranks: Sequence[int] = (0, 1, 5, 20)) -> pd.Da
         wide = group.pivot_table(index=["fold", "seed"], columns="rank", values="elbo")
         full = wide.columns.max()
         wide = wide[[rank for rank in wide.columns if rank in ranks or rank == full]].dropna()
-        falls = [
-            (float((wide[low] - wide[high]).mean()), float((wide[low] - wide[high]).sem()))
-            for low, high in combinations(wide.columns, 2)
-        ]
+        pairs = [wide[low] - wide[high] for low, high in combinations(wide.columns, 2)]
+        if not pairs or len(wide) < 2:
+            continue
+        falls = [(pair.mean(), pair.std() / math.sqrt(len(pair))) for pair in pairs]
         fall, error = max(falls, key=lambda each: each[0] - max(LARGEST_FALL, 2 * each[1]))
         rows.append(
             {

@@ -13,7 +13,10 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.models import label
 from vst.companion.report.style import BLUE, ORANGE, styled
-from vst.companion.report.tables import MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+
+#: Data sets whose targets are whole numbers.
+ROUNDED = ("wine",)
 
 COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
 
@@ -70,6 +73,40 @@ def _curve(axis: Axes, group: pd.DataFrame, score: str, model: str) -> None:
     if score in ("seconds", "state_bytes"):
         axis.set_yscale("log")
     axis.tick_params(labelsize=8)
+
+
+def nested_table(checked: pd.DataFrame) -> MarkdownTable:
+    """The outcome of `vst.companion.experiments.rank.nested` as a table."""
+    return MarkdownTable(
+        pd.DataFrame(
+            {
+                "data set": checked["dataset"].map(dataset_label),
+                "model": checked["model"].map(label),
+                "bound at rank 0": checked["rank 0"].map(number),
+                "at full rank": checked["full"].map(number),
+                "largest fall": checked["fall"].map(number),
+                "two standard errors": checked["error"].map(number),
+                "rises or stays": ["yes" if holds else "**no**" for holds in checked["holds"]],
+                "converged": [f"{share:.0%}" for share in checked["converged"]],
+            }
+        )
+    )
+
+
+def nested_summary(checked: pd.DataFrame) -> Markdown:
+    """The outcome in a sentence, with what is special about rounded targets."""
+    bounded = checked[~checked["dataset"].isin(ROUNDED)]
+    text = (
+        f"The bound rises or stays in {int(bounded['holds'].sum())} of {len(bounded)} configurations "
+        f"with a bounded likelihood. {bounded['converged'].mean():.0%} of their fits converged."
+    )
+    left_out = [dataset_label(name) for name in ROUNDED if name in set(checked["dataset"])]
+    if left_out:
+        text += (
+            f" The likelihood of {', '.join(left_out)} has no bound: its targets are whole numbers, and "
+            "the density of a leaf at one of them grows until it meets the floor on its scale."
+        )
+    return Markdown(text)
 
 
 def slope_table(found: pd.DataFrame) -> MarkdownTable:

@@ -6,7 +6,7 @@ its verdicts from `verdicts`.
 
 from vst.companion.paper.claims.bandits import NEAR_ZERO
 from vst.companion.paper.claims.claim import WORDS, Claim, Judgement, Verdict
-from vst.companion.paper.claims.rank import slopes
+from vst.companion.paper.claims.rank import converged, slopes
 from vst.companion.paper.claims.registry import CLAIMS, verdicts
 from vst.companion.paper.claims.tables import MANY_TREES, ONE_TREE, VSGBM, VST, count
 
@@ -21,6 +21,7 @@ __all__ = [
     "Claim",
     "Judgement",
     "Verdict",
+    "converged",
     "count",
     "slopes",
     "verdicts",
