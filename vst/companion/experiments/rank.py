@@ -25,7 +25,7 @@ NAME = "rank"
 LEAVES = {"constant": "vst-const", "linear": "vst-linear"}
 
 #: Ranks to fit below the number of parameters; full rank, that number itself, is always added.
-RANKS = (0, 1, 2, 5, 10, 20, 50, 100)
+RANKS = (0, 1, 5, 20)
 
 #: Trees are as deep as about this many parameters allow, so that full rank is affordable.
 MOST_PARAMETERS = 200
@@ -145,7 +145,7 @@ def ranks_for(p: int, wanted: Sequence[int] = ()) -> list[int]:
     Examples
     --------
     >>> ranks_for(42), ranks_for(42, [3, 60])
-    ([0, 1, 2, 5, 10, 20, 42], [3, 42])
+    ([0, 1, 5, 20, 42], [3, 42])
     """
     return sorted({min(rank, p) for rank in (wanted or (*RANKS, p))})
 
