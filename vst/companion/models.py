@@ -300,7 +300,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "vst-plus", "VST+", "one tree", "vst",
-        SoftTrees(kl_weight=0.1, members=10), VST_RANGES, FASTER_RANGES,
+        SoftTrees(kl_weight=0.1, members=10, learning_rate=1e-3), VST_RANGES, FASTER_RANGES,
         origin="beyond", trials=32, by_size=all_steps,
         longer=(Longer(4, 1, 0.0),), longer_on=SMALL_TABLES, mark="*", **SOFT,
     ),
@@ -328,7 +328,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "vsgbm-plus", "VSGBM+", "many trees", "vsgbm",
-        SoftTrees(n_trees=10, kl_weight=0.1, members=10), VSGBM_RANGES, SLOW_RANGES,
+        SoftTrees(n_trees=10, kl_weight=0.1, members=10, learning_rate=1e-3), VSGBM_RANGES, SLOW_RANGES,
         origin="beyond", trials=8, by_size=steps_of_a_tree, mark="h", **SOFT,
     ),
     Model(

@@ -23,6 +23,7 @@ from vst.companion.experiments.profiles import Profile
 from vst.companion.experiments.rank import training_bound
 from vst.companion.experiments.store import Store
 from vst.companion.experiments.trials import COLUMNS, are_longer, published_trials
+from vst.companion.experiments.tuning import validation_folds
 from vst.companion.models import MODEL_BY_ID
 from vst.predictive import PredictiveDistribution
 from vst.soft_trees import SoftTrees
@@ -51,8 +52,9 @@ def jobs(
         for setting in _different(profile.limited(each) for each in path(dataset)):
             cells = regression.cells_of(NAME, dataset, MODEL, setting, used, 0)
             work.append(Job(cells, compute_cells, note=f"{setting.steps} steps", needs=dataset))
+        held_out = [fold for fold in validation_folds(data.size(dataset).n) if fold in used]
         for setting in _different(profile.limited(each) for each in trials(dataset)):
-            cells = regression.cells_of(NAME, dataset, MODEL, setting, used, 0)
+            cells = regression.cells_of(NAME, dataset, MODEL, setting, held_out, 0)
             work.append(Job(cells, compute_cells, note="trial", needs=dataset))
     return work
 
