@@ -240,7 +240,7 @@ def ablation(**curves):
     return pd.DataFrame(
         [
             {"model": model, "dataset": dataset, "rank": rank, "fold": fold,
-             "auroc": score + 0.001 * fold}
+             "auroc": score + 0.001 * fold, "converged": True}
             for model, dataset in product(["vst-const", "vst-linear"], DATASETS)
             for rank, score in zip((1, 2, 4), curves.get(dataset, curves["others"]), strict=True)
             for fold in range(3)
@@ -269,6 +269,14 @@ def test_some_configurations_do_not_decide_what_rank_does():
     assert generally_helps(some) == ("undecided", "so far helps in 2, hurts in 0 of 2")
     part = ablation(others=UP).replace({"dataset": {"song": "song_8k"}})
     assert generally_helps(part).holds == "holds"
+
+
+def test_fits_that_did_not_converge_do_not_decide_what_rank_does():
+    rows = ablation(others=UP, boston=DOWN, yacht=DOWN, wine=DOWN)
+    rows["converged"] = ~rows["dataset"].isin(["boston", "yacht", "wine"])
+    assert generally_helps(rows) == ("undecided", "so far helps in 14, hurts in 0 of 14")
+    rows["converged"] = ~rows["dataset"].isin(["boston", "yacht"])
+    assert generally_helps(rows) == ("partly", "helps in 14, hurts in 2 of 16")
 
 
 @pytest.mark.parametrize(
