@@ -23,3 +23,27 @@ def test_a_slope_is_shown_with_its_error_and_effect():
     row = rank.slope_table(FOUND).frame.iloc[1]
     assert row["per doubling"] == "\N{MINUS SIGN}0.1000 ± 0.0100"
     assert row["rank"] == "hurts"
+
+
+def test_a_bound_that_falls_is_marked_and_rounded_targets_are_left_out_of_the_count():
+    checked = pd.DataFrame(
+        {
+            "model": "vst-linear",
+            "dataset": ["boston", "energy", "wine"],
+            "rank 0": 0.0,
+            "full": 0.1,
+            "fall": [0.0, 0.2, 0.5],
+            "error": 0.01,
+            "holds": [True, False, False],
+            "converged": [1.0, 0.5, 0.0],
+        }
+    )
+    assert rank.nested_table(checked).frame["rises or stays"].tolist() == [
+        "yes",
+        "**no**",
+        "**no**",
+    ]
+    text = rank.nested_summary(checked).text
+    assert "in 1 of 2 configurations" in text
+    assert "75% of their fits converged" in text
+    assert "likelihood of wine has no bound" in text
