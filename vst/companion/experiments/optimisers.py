@@ -112,7 +112,7 @@ def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     used = rows.folds.train.rows(cells[0].fold)
     shape = TREE.shape(rows.x_train.shape[1])
     start = time.process_time()
-    keys = jnp.stack([jax.random.key(cell.seed) for cell in cells])
+    keys = jax.vmap(jax.random.key)(jnp.array([cell.seed for cell in cells]))
     train = jax.jit(jax.vmap(partial(_train, optimiser, shape, steps), in_axes=(0, None, None)))
     variational = train(keys, jnp.asarray(rows.x_train[used]), jnp.asarray(rows.y_train[used]))
     posteriors = jax.vmap(partial(_posterior, optimiser))(variational)
