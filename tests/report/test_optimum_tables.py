@@ -87,3 +87,13 @@ def test_the_table_of_optimisers_shows_both_lengths_and_the_gain():
     shown = [text.replace("\N{MINUS SIGN}", "-") for text in table["boston"]]
     assert shown == ["-2.00 → -1.00", "-1.01 → -1.00"]
     assert table["gain"].tolist() == ["1.000", "0.010"]
+
+
+@pytest.mark.parametrize(
+    ("light", "words"), [(0.6, "no hidden temperature"), (0.97, "same direction")]
+)
+def test_early_stops_and_light_kl_terms_are_told_apart_by_coverage(light, words):
+    rows = ROWS.copy()
+    rows.loc[(rows["kl_weight"] == 1) & (rows["steps"] == 1000), "coverage"] = 0.99
+    rows.loc[(rows["kl_weight"] == 0.1) & (rows["steps"] == 32_000), "coverage"] = light
+    assert words in optimum.temperature_summary(rows).text
