@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.experiments.optimisers import VARIANTS
 from vst.companion.experiments.optimum import LEVEL
-from vst.companion.report.style import BLUE, GREEN, GREY, ORANGE, label_logarithmic, styled
+from vst.companion.report.style import BLUE, GREEN, GREY, ORANGE, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 from vst.soft_trees import SoftTrees
 from vst.tree import SMALLEST_SCALE
@@ -52,7 +52,7 @@ def without_rounded(results: pd.DataFrame) -> pd.DataFrame:
 
 @styled
 def path(results: pd.DataFrame) -> Figure:
-    """Four measures against the number of steps, averaged over data sets, by weight of the KL term."""
+    """Four measures against the number of steps, medians over data sets, by weight of the KL term."""
     used = without_rounded(results)
     figure, axes = plt.subplots(1, len(MEASURES), figsize=(10.4, 2.9))
     for axis, (measure, title) in zip(axes, MEASURES.items(), strict=True):
@@ -62,10 +62,10 @@ def path(results: pd.DataFrame) -> Figure:
                 by[weight] = by[weight].sub(by[weight].max(axis=1), axis=0)
         elif measure == "log_likelihood":
             by = by.sub(by.max(axis=1), axis=0)
-        means = by.mean()
+        middle = by.median()
         for weight, (colour, mark) in WEIGHTS.items():
-            if weight in means.index.get_level_values(0):
-                curve = means[weight]
+            if weight in middle.index.get_level_values(0):
+                curve = middle[weight]
                 axis.plot(
                     curve.index, curve, color=colour, marker=mark, ms=4, lw=1.4, label=f"{weight:g}"
                 )
@@ -75,7 +75,7 @@ def path(results: pd.DataFrame) -> Figure:
         axis.set_title(title, fontsize=9)
         axis.set_xlabel("steps")
         axis.xaxis.set_minor_locator(NullLocator())
-        label_logarithmic(axis.xaxis)
+        axis.set_xticks([300, 1000, 3000, 10_000, 30_000], ["300", "1k", "3k", "10k", "30k"])
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="outside upper right",
