@@ -115,7 +115,7 @@ def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     keys = jax.vmap(jax.random.key)(jnp.array([cell.seed for cell in cells]))
     train = jax.jit(jax.vmap(partial(_train, optimiser, shape, steps), in_axes=(0, None, None)))
     variational = train(keys, jnp.asarray(rows.x_train[used]), jnp.asarray(rows.y_train[used]))
-    posteriors = jax.vmap(partial(_posterior, optimiser))(variational)
+    posteriors = jax.block_until_ready(jax.vmap(partial(_posterior, optimiser))(variational))
     seconds = round((time.process_time() - start) / len(cells), 3)
     found = []
     for i, cell in enumerate(cells):
