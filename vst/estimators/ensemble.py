@@ -37,7 +37,7 @@ class VSGBMRegressor(VariationalRegressor):
     ----------
     posteriors_ : list of lists of LowRankGaussian
         One list per member with one posterior per tree; ``posterior_`` is the first.
-    elbo_ : array of shape (members, n_trees, n_iter_)
+    elbo_ : array of shape (members, n_trees, steps taken)
         Objective of each tree at every step, in nats per row; NaN after a tree was done.
     """
 

@@ -62,7 +62,7 @@ class VSTRegressor(VariationalRegressor):
     ----------
     posteriors_ : list of LowRankGaussian
         One per member; ``posterior_`` is the first.
-    elbo_ : array of shape (members, n_iter_)
+    elbo_ : array of shape (members, steps taken)
         Objective at every step, in nats per row: the estimated ELBO of the standardised target, with
         the KL term weighted by ``kl_weight``.
     n_iter_ : int
