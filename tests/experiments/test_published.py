@@ -51,6 +51,7 @@ def test_a_published_rank_comes_out_again(full):
         leaves=["constant"],
         ranks=[FULL_RANK if full else 5],
         folds=1,
+        starts=1,
     )
     seeds = seeds_of(rank.RANK, job)
     [again] = job.compute_cells(job.cells)

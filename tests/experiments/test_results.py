@@ -146,7 +146,7 @@ def test_published_results_can_be_computed_again_and_compared(elsewhere, capsys)
     rows.assign(regret=rows["regret"] + 1000).to_csv(path, index=False)
     assert main(verify) == 1
     assert main(["results", "verify", "--experiment", "poker"]) == 1
-    assert "choose from regression, rank" in capsys.readouterr().err
+    assert "choose from regression, optimisers" in capsys.readouterr().err
 
 
 def test_a_published_row_without_others_of_its_kind_is_compared_too(elsewhere, capsys):
