@@ -217,8 +217,11 @@ def test_published_runs_of_a_soft_tree_come_out_again(published, tmp_path):
     (job,) = (job for job in jobs if job.label == "financial vst")
     if not datasets.is_here(job.needs):
         pytest.skip("the stock data are not on this machine")
+    stored = rows.set_index("key").loc[[cell.key for cell in job.cells]]
+    if (stored["fingerprint"] == "before").all():
+        pytest.skip("these runs are the first edition's, which had another optimiser")
     again = Results(BANDITS, tmp_path)
     runner.run([job], again, workers=0)
-    expected = rows.set_index("key").loc[[cell.key for cell in job.cells]]["regret"]
+    expected = stored["regret"]
     found = again.load()["regret"]
     assert found.mean() == pytest.approx(expected.mean(), abs=2 * expected.std())
