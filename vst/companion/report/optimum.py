@@ -250,16 +250,16 @@ def temperature_summary(results: pd.DataFrame) -> Markdown:
     early, last = lengths[len(lengths) // 4], lengths[-1]
     coverage = used.groupby(["kl_weight", "steps"])["coverage"].mean()
     stopped, light, whole = coverage[1.0, early], coverage[0.1, last], coverage[1.0, last]
-    opposite = (stopped > LEVEL) != (light > LEVEL)
+    opposite = stopped > LEVEL > light
     numbers = (
         f"Stopped early, {LEVEL:.0%} intervals hold {stopped:.1%} of the targets; at the optimum "
         f"{whole:.1%}; at the optimum of a KL term of weight 0.1, {light:.1%}."
     )
     verdict = (
-        "Stopping early and a lighter KL term err in opposite directions: early stopping is no hidden "
-        "temperature. It leaves leaves unspecialised and noise wide, where a lighter KL term overfits."
+        "Stopping early makes intervals too wide and a lighter KL term too narrow, so early stopping "
+        "is no hidden temperature."
         if opposite
-        else "Both err in the same direction, as a hidden temperature would."
+        else "That does not tell early stopping from a hidden temperature."
     )
     return Markdown(f"{numbers} {verdict}")
 
