@@ -24,6 +24,18 @@ settings.load_profile("vst")
 NAMED = os.environ.get("VST_DATA")
 
 
+#: Each compiled program maps a few pieces of memory, and Linux ends a process that has 65,530 of them.
+MOST_MAPS, MAPS = 30_000, Path("/proc/self/maps")
+
+
+@pytest.fixture(autouse=True)
+def few_programs():
+    """Forget the compiled programs before there are too many for one process."""
+    yield
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
+
+
 @pytest.fixture
 def clean_machine(monkeypatch, tmp_path):
     """A machine without ``VST_DATA`` and with an empty cache, which is the value."""

@@ -1,15 +1,28 @@
-"""Small, fast settings of both estimators, shared by the tests of what they have in common."""
+"""Small, fast settings of the estimators, shared by the tests of what they have in common."""
 
 import numpy as np
 import pandas as pd
 
-from vst import VSGBMRegressor, VSTRegressor
+from vst import (
+    VSGBMClassifier,
+    VSGBMRegressor,
+    VSTClassifier,
+    VSTRegressor,
+    VSTRegressorCV,
+)
 
 FAST = {"depth": 2, "rank": 2, "learning_rate": 1e-2, "steps": 600, "batch_size": 64}
 
 VST = VSTRegressor(**FAST)
 VSGBM = VSGBMRegressor(**FAST, n_trees=2, draws=100)
 BOTH = [VST, VSGBM]
+
+#: Beyond the paper: an ensemble trained as one, one with a noise tree on top, and the one that chooses.
+JOINT = VSGBMRegressor(**FAST, n_trees=3, training="joint", noise="tree")
+NOISE_TREE = VSGBMRegressor(**FAST, n_trees=2, noise="tree")
+CHOOSING = VSTRegressorCV(effort=0.1)
+
+CLASSIFIERS = [VSTClassifier(**FAST), VSGBMClassifier(**FAST, n_trees=3, members=1)]
 
 
 def name(model):

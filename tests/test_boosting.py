@@ -6,11 +6,12 @@ from scipy.stats import invgamma, kstest
 
 from vst import VSGBMRegressor
 from vst.arrays import Rows
+from vst.blocks import map_rows
 from vst.boosting import _means as tree_means
 from vst.boosting import draw_ensemble, draw_noise_variance, fit_ensemble, stack_trees
 from vst.bound import Hyperparameters
 from vst.inference import Program, fit
-from vst.predictive import TreeDraws, draw_parameters, map_rows, mean_functions
+from vst.predictive import TreeDraws, draw_parameters, mean_functions
 from vst.tree import SoftTree, TreeShape
 
 HYPER = Hyperparameters(learning_rate=1e-2)

@@ -67,6 +67,29 @@ def test_where_the_determinant_is_linearised_the_objective_is_the_elbo(shape, ra
     np.testing.assert_allclose(found_gradient, gradient, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_turning_inputs_and_posterior_together_leaves_the_bound(shape, rng, float64):
+    """With equal scales. Others would not stay diagonal, so their best fit depends on the axes."""
+    x, y, noise = batch(rng, shape, rank=2)
+    d, affine = shape.in_features, shape.n_affine * (shape.in_features + 1)
+    rotation = np.eye(d + 1)
+    rotation[:d, :d] = np.linalg.qr(rng.normal(size=(d, d)))[0]
+
+    def turn(column):
+        return jnp.concatenate(
+            [(column[:affine].reshape(-1, d + 1) @ rotation).ravel(), column[affine:]]
+        )
+
+    q = posterior(rng, shape.n_params, 2)._replace(scale=jnp.full(shape.n_params, 0.3))
+    turned = LowRankGaussian(turn(q.mean), q.scale, jax.vmap(turn, 1, 1)(q.factor))
+    hyper = Hyperparameters(prior_scale=0.7, beta=2.0)
+    before = elbo(noise, q, shape, hyper, x, y, 50)
+    after = elbo(noise, turned, shape, hyper, x @ rotation[:d, :d], y, 50)
+    np.testing.assert_allclose(after, before, rtol=1e-10)
+    np.testing.assert_allclose(turned.kl(0.7), q.kl(0.7), rtol=1e-10)
+    assert not np.allclose(elbo(noise, turned, shape, hyper, x, y, 50), before, rtol=1e-3)
+
+
 def test_away_from_there_the_linear_determinant_errs_to_second_order(rng, float64):
     variational = variational_of(posterior(rng, 9, 4))
     direction = jnp.asarray(rng.normal(size=variational.shape))

@@ -81,7 +81,9 @@ def test_a_replica_stops_alone(rng):
 )
 def test_a_fit_that_was_cut_short_warns_with_advice(model, rng):
     x, y = data(rng)
-    with pytest.warns(ConvergenceWarning, match=r"steps=300.*still rising.*raise steps") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"steps=300.*still changing.*raise steps"
+    ) as caught:
         short = clone(model).set_params(steps=300).fit(x, y)
     assert [warning.filename for warning in caught] == [__file__]
     assert short.converged_ is False
@@ -105,8 +107,8 @@ def test_a_fit_that_converged_does_not_warn_and_says_so(rng, tmp_path):
 
 def test_the_progress_bar_tells_the_bound_and_how_far_it_is(rng, key, capsys):
     x, y = data(rng)
-    rising = _status(np.full((2, 9), -1.5), np.array([0.2, 0.01]), np.array([False, True]))
-    assert rising == "bound -1.500 nats/row, rising by 0.2"
+    changing = _status(np.full((2, 9), -1.5), np.array([0.2, 0.01]), np.array([False, True]))
+    assert changing == "bound -1.500 nats/row, changing by 0.2"
     fit(key, EASY, Hyperparameters(), x, y, Rows.all(200), steps=8000, tol=0.01, progress="VST")
     assert "nats/row, converged" in capsys.readouterr().err
 
@@ -132,12 +134,13 @@ def test_cooling_takes_its_share_of_the_steps():
     )
 
 
-def test_repeated_targets_have_a_bounded_density_with_a_smallest_scale(rng):
+@pytest.mark.parametrize("given", [0.2, "auto"])
+def test_repeated_targets_have_a_bounded_density_with_a_smallest_scale(given, rng):
     x = rng.normal(size=(300, 2))
     y = np.round(x[:, 0])
-    floor = 0.2
-    limited = VSTRegressor(depth=2, steps=3000, tol=0, smallest_scale=floor).fit(x, y)
-    free = VSTRegressor(depth=2, steps=3000, tol=0).fit(x, y)
-    most = -np.log(floor * y.std() * np.sqrt(2 * np.pi))
+    limited = VSTRegressor(depth=2, steps=3000, tol=0, smallest_scale=given).fit(x, y)
+    free = VSTRegressor(depth=2, steps=3000, tol=0, smallest_scale=1e-6).fit(x, y)
+    floor = 1 / np.sqrt(12) if given == "auto" else given * y.std()
+    most = -np.log(floor * np.sqrt(2 * np.pi))
     assert limited.predict_dist(x).log_prob(y).max() <= most + 1e-5
     assert free.predict_dist(x).log_prob(y).max() > most

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from models import BOTH, FAST, VSGBM, VST, matrix, name, table
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -19,6 +20,7 @@ from vst import LowRankGaussian, VSGBMRegressor, VSTRegressor, arrays, preproces
 from vst.estimators import estimator
 from vst.preprocessing import Standardiser, check_training_data
 from vst.soft_trees import BOOSTED, SoftTrees
+from vst.tree import SMALLEST_SCALE
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
 
@@ -153,13 +155,25 @@ def test_a_standardised_table_is_left_as_it_is(model, rng):
     x, y = matrix(rng)
     x, y = (x - x.mean(axis=0)) / x.std(axis=0), (y - y.mean()) / y.std()
     inside = clone(model).fit(x, y).predict_dist(x)
-    fitted = clone(model).set_params(standardise=False).fit(x, y)
-    np.testing.assert_array_equal(fitted.standardiser_(x), x.astype(np.float32))
+    turned = Standardiser.fit(x, "principal")(x)
+    fitted = clone(model).set_params(standardise=False).fit(turned, y)
+    np.testing.assert_array_equal(fitted.standardiser_(turned), turned)
     assert (fitted.target_mean_, fitted.target_scale_) == (0.0, 1.0)
-    outside = fitted.predict_dist(x)
+    outside = fitted.predict_dist(turned)
     np.testing.assert_allclose(outside.mean, inside.mean, rtol=0.01, atol=0.01)
     np.testing.assert_allclose(outside.log_prob(y), inside.log_prob(y), atol=0.1)
     np.testing.assert_array_equal(outside.standardised().mean, outside.mean)
+
+
+@both
+def test_a_default_model_sees_uncorrelated_inputs_at_their_own_distances(model, rng):
+    x, y = matrix(rng)
+    x[:, 2] = x[:, 1] + 0.3 * x[:, 2]
+    fitted = clone(model).set_params(steps=50).fit(x, y)
+    z = fitted.standardiser_(x)
+    products = z.T @ z / len(z)
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-5)
+    np.testing.assert_allclose(pdist(z), pdist((x - x.mean(axis=0)) / x.std(axis=0)), rtol=1e-4)
 
 
 @both
@@ -242,15 +256,46 @@ def test_what_is_not_one_key_is_refused(model, make, rng):
     ("model", "setting"), [(VSTRegressor(), SoftTrees()), (VSGBMRegressor(), BOOSTED)]
 )
 def test_the_defaults_are_those_of_the_description(model, setting):
+    """Except the smallest scale, which an estimator takes from its target."""
     shared = {f.name for f in fields(SoftTrees)} & set(model.get_params())
-    assert {k: v for k, v in model.get_params().items() if k in shared} == {
-        k: v for k, v in asdict(setting).items() if k in shared
-    }
-    boosting = {"n_trees", "prior_sigma_alpha", "prior_sigma_beta", "noise_update"}
-    only_boosted = boosting if setting.n_trees == 0 else set()
-    assert shared == {f.name for f in fields(SoftTrees)} - only_boosted
-    assert model.get_params() == estimator(setting).get_params()
+    described = {k: v for k, v in asdict(setting).items() if k in shared}
+    found = {k: v for k, v in model.get_params().items() if k in shared}
+    assert found == described | {"smallest_scale": "auto"}
+    ensemble = {
+        "n_trees", "training", "noise", "prior_sigma_alpha", "prior_sigma_beta", "noise_update",
+    }  # fmt: skip
+    only_ensemble = ensemble if setting.n_trees == 0 else set()
+    assert shared == {f.name for f in fields(SoftTrees)} - only_ensemble
+    assert model.get_params() == estimator(setting, smallest_scale="auto").get_params()
+    assert estimator(setting).get_params()["smallest_scale"] == SMALLEST_SCALE
     assert list(inspect.signature(type(model)).parameters) == list(vars(model))
+
+
+@both
+def test_the_default_smallest_scale_is_the_rounding_error_of_whole_numbers(model, rng):
+    x, y = matrix(rng)
+    short = clone(model).set_params(steps=50)
+    rounded = np.round(y)
+    expected = 1 / np.sqrt(12) / rounded.std()
+    assert short.fit(x, rounded).shape_.smallest_scale == pytest.approx(expected, rel=1e-5)
+    assert short.fit(x, 10 * rounded).shape_.smallest_scale == pytest.approx(expected, rel=1e-5)
+    short.set_params(standardise=False).fit(x, rounded)
+    assert short.shape_.smallest_scale == pytest.approx(1 / np.sqrt(12))
+    assert short.smallest_scale == "auto"
+
+
+@both
+def test_the_default_smallest_scale_of_a_continuous_target_is_next_to_nothing(model, rng):
+    fitted = clone(model).set_params(steps=50).fit(*matrix(rng))
+    assert fitted.shape_.smallest_scale == SMALLEST_SCALE == 1e-6
+
+
+@both
+def test_a_given_smallest_scale_is_taken_for_any_target(model, rng):
+    x, y = matrix(rng)
+    for target in (y, np.round(y)):
+        fitted = clone(model).set_params(steps=50, smallest_scale=0.01).fit(x, target)
+        assert fitted.shape_.smallest_scale == 0.01
 
 
 @pytest.mark.parametrize(
@@ -335,6 +380,9 @@ def test_depth_zero_is_one_leaf(rng):
         ({"steps": 0}, "steps must be an integer >= 1"),
         ({"members": 0}, "members must be an integer >= 1"),
         ({"batch_size": 2.5}, "batch_size must be an integer"),
+        ({"smallest_scale": 0.0}, 'smallest_scale must be a positive number or "auto", got 0.0'),
+        ({"smallest_scale": "Auto"}, 'smallest_scale must be a positive number or "auto"'),
+        ({"smallest_scale": None}, 'smallest_scale must be a positive number or "auto"'),
     ],
 )
 def test_bad_parameters_are_named(options, message, rng):
@@ -359,13 +407,14 @@ def test_bad_boosting_parameters_are_named(options, message, rng):
 def test_bad_tables_are_named(model, rng):
     x, y = matrix(rng)
     bad = x.copy()
-    bad[3, 1] = np.nan
+    bad[3, 1] = np.inf
     frame = pd.DataFrame(x, columns=["a", "b", "c"])
     cases = [
         (bad, y, "column '1'"),
         (pd.DataFrame(bad, columns=["a", "b", "c"]), y, "column 'b'"),
         (frame.assign(when=pd.Timestamp("2020-01-01")), y, "column 'when' holds dates"),
-        (frame.assign(town=[None] + ["x"] * 79), y, "column 'town' has 1 missing"),
+        (frame.assign(town=None), y, "column 'town' has no values: drop it"),
+        (frame.assign(b=np.nan), y, "column 'b' has no values: drop it"),
         (x, np.where(np.arange(80) == 2, np.inf, y), "y contains infinity"),
         (x, ["low"] * 80, "y must be numeric.*'low'"),
         (x[:1], y[:1], "1 sample"),

@@ -40,16 +40,18 @@ def test_shares_and_means_are_those_of_the_routed_rows(fitted):
     np.testing.assert_allclose(np.sort(means), [-3, 3], atol=0.5)
 
 
-def test_weights_of_a_whitened_model_act_on_the_features_own_directions(rng):
+@pytest.mark.parametrize("whiten", [False, True])
+def test_weights_of_a_turned_model_act_on_the_features_own_directions(whiten, rng):
     x, y = table(rng)
     x[:, 2] = x[:, 1] + 0.3 * rng.normal(size=len(x))
-    model = VSTRegressor(**FAST, whiten=True).fit(x, y)
+    model = VSTRegressor(**FAST, whiten=whiten).fit(x, y)
     (found,) = gates(model, x)
     z = (x - model.standardiser_.mean) / model.standardiser_.scale
     tree = SoftTree(model.shape_, model.posterior_.mean, model.beta_)
-    whitened = np.asarray(tree.affine[...])[: model.shape_.n_nodes, :3]
+    turned = np.asarray(tree.affine[...])[: model.shape_.n_nodes, :3]
+    assert not np.allclose(found.weights, turned, atol=0.1)
     np.testing.assert_allclose(
-        z @ found.weights.T, model.standardiser_(x) @ whitened.T, rtol=1e-3, atol=1e-4
+        z @ found.weights.T, model.standardiser_(x) @ turned.T, rtol=1e-3, atol=1e-4
     )
 
 

@@ -6,21 +6,30 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 
-from vst import inference, predictive
+from vst import class_distribution, inference, predictive, stacking
 from vst.arrays import Rows
 from vst.boosting import EnsembleDraws
 from vst.bound import Hyperparameters
+from vst.classes import ClassDraws, ClassShape
 from vst.convergence import Cooling
 from vst.inference import Program
+from vst.joint import JointDraws, JointShape
 from vst.predictive import TreeDraws, draw_parameters
+from vst.stacking import STRETCHES, MixedDraws
 from vst.tree import TreeShape
 
 TREE, LEARNER = TreeShape(4, 2), TreeShape(4, 2, noise="shared")
+JOINT = JointShape.of(TREE, 3, "tree")
+CLASSES = [ClassShape(4, 2, "linear", 3), ClassShape(4, 2, "constant", 2, n_trees=3)]
 BETA, X, Y = jnp.float32(5), jnp.zeros((32, 4)), jnp.zeros(32)
 DRAWS = {
     "tree": TreeDraws(jnp.zeros((8, TREE.n_params)), BETA, TREE),
     "ensemble": EnsembleDraws(jnp.zeros((8, 3, LEARNER.n_params)), jnp.ones(8), BETA, LEARNER),
+    "joint": JointDraws(jnp.zeros((8, JOINT.n_params)), BETA, JOINT),
 }
+DRAWS["mixture"] = MixedDraws(
+    (DRAWS["tree"], DRAWS["joint"]), jnp.full((2, len(STRETCHES)), 0.1), jnp.float32(0)
+)
 ENDS = jnp.array([0.05, 0.05]), jnp.array([1, -1])
 
 
@@ -39,18 +48,27 @@ def lowers(function, *arguments):
         lambda draws: predictive._moments(draws, X),
         lambda draws: predictive._log_prob(draws, X, Y),
         lambda draws: predictive._cdf(draws, X, Y),
+        lambda draws: stacking._log_probs(jnp.float32(1e-6), draws, X, Y),
         lambda draws: predictive._quantiles(*ENDS, draws, X),
         lambda draws: predictive._sample(
             jnp.arange(8), draws, X, jax.random.split(jax.random.key(0), 32)
         ),
     ],
-    ids=["mean functions", "moments", "log density", "cdf", "quantiles", "sample"],
+    ids=["mean functions", "moments", "log density", "cdf", "held-out rows", "quantiles", "sample"],
 )
 def test_predictions_lower_for_cuda(program, draws):
     lowers(program, draws)
 
 
-@pytest.mark.parametrize("shape", [TREE, LEARNER], ids=["VST", "VSGBM"])
+@pytest.mark.parametrize("shape", CLASSES)
+def test_predictions_of_classes_lower_for_cuda(shape):
+    draws = ClassDraws(jnp.zeros((8, shape.n_params)), BETA, shape)
+    lowers(lambda draws: class_distribution._summary(draws, X), draws)
+    lowers(lambda draws: class_distribution._log_prob(draws, X, Y), draws)
+    lowers(lambda draws: class_distribution.probabilities(draws, X), draws)
+
+
+@pytest.mark.parametrize("shape", [TREE, LEARNER, JOINT, *CLASSES])
 @pytest.mark.parametrize("rank", [0, 5, 20])
 def test_training_lowers_for_cuda(shape, rank):
     """Few and many columns: they are factorised in different ways."""

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from vst import memory, predictive
+from vst import blocks, memory, predictive
+from vst.blocks import map_rows
 from vst.boosting import EnsembleDraws
 from vst.posterior import LowRankGaussian
-from vst.predictive import PredictiveDistribution, TreeDraws, draw_parameters, map_rows
+from vst.predictive import PredictiveDistribution, TreeDraws, draw_parameters
 from vst.tree import SoftTree, TreeShape
 
 
@@ -128,8 +129,8 @@ def test_units_of_the_target(rng):
 def test_blocks_of_rows_do_not_change_the_result(rng, monkeypatch):
     draws, x = tree_draws(rng), inputs(rng, 700)
     whole = map_rows(predictive.mean_functions, draws, x)
-    monkeypatch.setattr(predictive, "BLOCK_COMPONENTS", 1)
-    monkeypatch.setattr(predictive, "AHEAD", 3)
+    monkeypatch.setattr(blocks, "BLOCK_COMPONENTS", 1)
+    monkeypatch.setattr(blocks, "AHEAD", 3)
     blocked = map_rows(predictive.mean_functions, draws, x)
     assert whole.shape == (7, 700)
     np.testing.assert_allclose(blocked, whole, rtol=1e-5, atol=1e-6)

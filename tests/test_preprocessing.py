@@ -7,12 +7,22 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import StandardScaler
 
-from vst import VSTRegressor, arrays
+from vst import VSTRegressor, arrays, preprocessing
 from vst.companion.protocol import prepare, split_rows
 from vst.datasets import load_dataset
+from vst.encoding import TableEncoder
 from vst.errors import DataError
-from vst.preprocessing import Standardised, Standardiser, TableEncoder, check_new_data
+from vst.moments import location_and_scale
+from vst.preprocessing import (
+    Standardised,
+    Standardiser,
+    check_new_data,
+    rounding_error,
+)
 from vst.tables import load_table
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -79,8 +89,8 @@ def test_test_rows_never_touch_the_statistics():
     table = dataset.table.copy()
     table.iloc[test] = -1e6
     wild = dataclasses.replace(dataset, table=table)
-    for whiten in (False, True):
-        before, after = (prepare(d, whiten=whiten) for d in (dataset, wild))
+    for axes in ("features", "principal", "whitened"):
+        before, after = (prepare(d, axes=axes) for d in (dataset, wild))
         np.testing.assert_array_equal(before.x_train, after.x_train)
         np.testing.assert_array_equal(before.y_train, after.y_train)
         for one, other in zip(before.standardiser, after.standardiser, strict=True):
@@ -106,13 +116,81 @@ def test_the_target_goes_back_to_its_units():
 
 
 def test_whitened_training_rows_are_uncorrelated():
-    x = prepare(load_dataset("concrete"), whiten=True).x_train.astype(float)
+    x = prepare(load_dataset("concrete"), axes="whitened").x_train.astype(float)
     np.testing.assert_allclose(x.T @ x / len(x), np.eye(8), atol=1e-4)
+
+
+def test_turning_to_principal_axes_keeps_all_distances(rng):
+    x = rng.normal(size=(100, 5)) @ rng.normal(size=(5, 5)) * [1e-3, 1, 1, 20, 1e6] + 3
+    plain, turned = (Standardiser.fit(x[:60], axes) for axes in ("features", "principal"))
+    np.testing.assert_allclose(turned.rotation @ turned.rotation.T, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(pdist(turned(x)), pdist(plain(x)), rtol=1e-4)
+    assert not np.allclose(turned(x), plain(x), atol=0.1)
+
+
+def test_turned_training_rows_are_uncorrelated_and_keep_their_variance():
+    x = prepare(load_dataset("concrete"), axes="principal").x_train.astype(float)
+    products = x.T @ x / len(x)
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-4)
+    assert np.trace(products) == pytest.approx(8, rel=1e-4)
+
+
+@pytest.mark.parametrize("axes", ["principal", "whitened"])
+def test_axes_do_not_depend_on_the_order_of_the_rows_or_the_signs_of_lapack(axes, rng, monkeypatch):
+    x = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
+    found = Standardiser.fit(x, axes).rotation
+    largest = np.abs(found).argmax(axis=0)
+    assert (found[largest, range(4)] > 0).all()
+    np.testing.assert_allclose(Standardiser.fit(x[::-1], axes).rotation, found, atol=1e-9)
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda a: (eigh(a)[0], -eigh(a)[1]))
+    np.testing.assert_allclose(Standardiser.fit(x, axes).rotation, found, atol=1e-9)
+
+
+def test_a_wide_table_keeps_its_axes(monkeypatch):
+    monkeypatch.setattr(preprocessing, "MOST_TURNED", 8)
+    concrete = load_dataset("concrete")  # eight features
+    turned = prepare(concrete, axes="principal")
+    assert turned.standardiser.rotation is not None
+    assert turned.feature_names == [f"direction {i}" for i in range(1, 9)]
+    monkeypatch.setattr(preprocessing, "MOST_TURNED", 7)
+    kept, plain = prepare(concrete, axes="principal"), prepare(concrete)
+    assert kept.standardiser.rotation is None
+    assert kept.feature_names == plain.feature_names
+    np.testing.assert_array_equal(kept.x_train, plain.x_train)
+    assert prepare(concrete, axes="whitened").standardiser.rotation is not None
+
+
+@pytest.mark.parametrize(
+    ("target", "distance"),
+    [
+        pytest.param([0, 1, 1, 2, 7, 7, 0, 2], 1, id="counts"),
+        pytest.param([1.5, 2.0, 3.0, 2.0, 1.5, 3.0], 0.5, id="grades"),
+        pytest.param([0, 1, 1, 0, 1], 1, id="binary"),
+        pytest.param([-100, 100] * 5, 200, id="binary, of other values"),
+        pytest.param(np.linspace(0, 1, 200), 0, id="continuous"),
+        pytest.param([1, 2, 3, 3, 2], 0, id="fewer rows than twice the values"),
+        pytest.param([1, 2, 3, 3, 2, 1], 1, id="twice as many rows as values"),
+        pytest.param(list(range(20)) * 10, 1, id="twenty values"),
+        pytest.param(list(range(21)) * 10, 0, id="twenty-one values"),
+        pytest.param([4.0] * 9, 0, id="constant"),
+        pytest.param([4.0], 0, id="one row"),
+    ],
+)
+def test_only_targets_with_few_values_have_a_rounding_error(target, distance):
+    assert rounding_error(np.array(target)) == pytest.approx(distance / np.sqrt(12))
+
+
+def test_the_rounding_error_is_the_deviation_of_what_rounding_removes(rng):
+    exact = rng.uniform(0, 5, 10_000)
+    for step in (0.5, 1.0):
+        rounded = step * np.round(exact / step)
+        assert rounding_error(rounded) == pytest.approx(np.std(rounded - exact), rel=0.03)
 
 
 def test_rows_looked_at_one_by_one_are_standardised_alike():
     x = load_dataset("yacht").X.to_numpy()
-    standardiser = Standardiser.fit(x, whiten=True)
+    standardiser = Standardiser.fit(x, "whitened")
     seen = Standardised(x, standardiser)
     assert len(seen) == len(x)
     np.testing.assert_array_equal(seen[[3, 5]], standardiser(x)[[3, 5]])
@@ -127,19 +205,29 @@ def test_a_standardiser_of_one_row_is_zero():
 def test_what_cannot_be_prepared_is_refused():
     with pytest.raises(DataError, match="holds categories"):
         prepare(load_dataset("mushroom"))
-    frame = pd.DataFrame({"a": [1.0, np.nan] * 10, "y": np.arange(20)})
-    with pytest.raises(DataError, match=r"column 'a' of table is missing or infinite in 10 of 20"):
+    frame = pd.DataFrame({"a": [1.0, np.inf] * 10, "y": np.arange(20)})
+    with pytest.raises(DataError, match=r"column 'a' of table is infinite in 10 of 20"):
         prepare(load_table(frame, target="y"))
+    with pytest.raises(DataError, match="column 'a' of table has no values: drop it"):
+        prepare(load_table(frame.assign(a=np.nan), target="y"))
     with pytest.raises(DataError, match="nothing to predict"):
         prepare(load_table(pd.DataFrame({"a": np.arange(20), "y": [1.0] * 20}), target="y"))
 
 
-@pytest.mark.parametrize("whiten", [False, True])
-def test_blocks_of_rows_change_nothing(monkeypatch, whiten):
+def test_a_table_with_gaps_is_prepared_with_indicators():
+    frame = pd.DataFrame({"a": [1.0, np.nan] * 10, "b": np.arange(20.0), "y": np.arange(20)})
+    data = prepare(load_table(frame, target="y"))
+    assert data.feature_names == ["a", "b", "a is missing"]
+    assert np.isfinite(data.x_train).all()
+    assert np.isfinite(data.x_test).all()
+
+
+@pytest.mark.parametrize("axes", ["features", "principal", "whitened"])
+def test_blocks_of_rows_change_nothing(monkeypatch, axes):
     x = np.random.default_rng(0).normal(3, [1e-3, 1, 1e6], size=(100, 3)).astype(np.float32)
-    whole = Standardiser.fit(x, whiten=whiten)
+    whole = Standardiser.fit(x, axes)
     monkeypatch.setattr(arrays, "BLOCK_ROWS", 7)
-    blocks = Standardiser.fit(x, whiten=whiten)
+    blocks = Standardiser.fit(x, axes)
     np.testing.assert_allclose(blocks.mean, x.mean(axis=0, dtype=float), rtol=1e-12)
     np.testing.assert_allclose(blocks.scale, x.std(axis=0, dtype=float), rtol=1e-12)
     np.testing.assert_allclose(blocks(x), whole(x), rtol=1e-5, atol=1e-6)
@@ -160,10 +248,74 @@ def test_a_feature_name_that_is_taken_gets_a_number():
     assert names == ["a=u", "a=u (2)", "a=v", "b=1", "b=1 (2)"]
 
 
-def test_gaps_in_text_are_counted_and_the_advice_names_the_column():
-    gaps = pd.DataFrame({"town": ["x", None, "y", None]})
-    with pytest.raises(DataError, match=r"'town' has 2 missing values in 4 rows: .*df\['town'\]"):
-        TableEncoder.fit(gaps)
+def test_a_gap_in_text_is_a_category_of_its_own():
+    town = pd.Series(["x", None, "y", np.nan], name="town")
+    for gaps in (town, town.astype("category"), town.astype("string")):
+        encoder = TableEncoder.fit(gaps.to_frame())
+        assert encoder.feature_names == ["town=x", "town=y", "town is missing"]
+        np.testing.assert_array_equal(
+            encoder.encode(gaps.to_frame()), np.eye(3)[[0, 2, 1, 2]], err_msg=str(gaps.dtype)
+        )
+
+
+def test_a_gap_in_text_that_training_did_not_have_is_unseen():
+    encoder = TableEncoder.fit(pd.DataFrame({"town": ["x", "y"]}))
+    with pytest.warns(UserWarning, match="'town' holds categories .* as zeros: missing values"):
+        encoded = encoder.encode(pd.DataFrame({"town": ["y", None]}))
+    np.testing.assert_array_equal(encoded, [[0, 1], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1, None, 3], dtype=object),
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.Series([1.0, pd.NA, 3.0], dtype=object),
+        pd.Series([1, np.nan, 3]),
+    ],
+    ids=["None", "Int64", "NA", "NaN"],
+)
+def test_numbers_with_gaps_are_numbers(column):
+    frame = column.to_frame("a")
+    np.testing.assert_array_equal(TableEncoder.fit(frame).encode(frame), [[1], [np.nan], [3]])
+
+
+def with_gaps(rng, shape=(500, 3)):
+    x = rng.normal(5, 3, shape)
+    x[rng.random(shape) < 0.2] = np.nan
+    x[:, -1] = rng.normal(size=len(x))  # no gaps
+    return x
+
+
+def test_gaps_become_means_and_indicators(rng):
+    x = with_gaps(rng)
+    fitted = Standardiser.fit(x)
+    assert fitted.gaps == (0, 1)
+    z = fitted(x)
+    imputed = SimpleImputer(add_indicator=True).fit_transform(x)
+    spread = np.nanstd(x, axis=0)
+    np.testing.assert_allclose(z[:, :3], (imputed[:, :3] - np.nanmean(x, 0)) / spread, atol=1e-5)
+    np.testing.assert_allclose(z[:, 3:], StandardScaler().fit_transform(imputed[:, 3:]), atol=1e-5)
+
+
+@pytest.mark.parametrize("axes", ["principal", "whitened"])
+def test_columns_and_indicators_turn_together(axes, rng):
+    x = with_gaps(rng)
+    z = Standardiser.fit(x, axes)(x)
+    assert z.shape == (500, 5)
+    covariance = z.T.astype(float) @ z / len(z)
+    diagonal = np.diag(np.diag(covariance))
+    np.testing.assert_allclose(covariance, np.eye(5) if axes == "whitened" else diagonal, atol=1e-4)
+
+
+def test_statistics_of_blocks_agree_with_and_without_gaps(rng, monkeypatch):
+    """Some blocks have gaps, others have none; one column has a value in the last block only."""
+    x = rng.normal(size=(70, 2))
+    x[:60, 1] = np.nan
+    monkeypatch.setattr("vst.preprocessing.row_blocks", lambda a: np.array_split(a, 7))
+    mean, scale = location_and_scale(x)
+    np.testing.assert_allclose(mean, np.nanmean(x, axis=0))
+    np.testing.assert_allclose(scale, np.nanstd(x, axis=0))
 
 
 DAYS = np.array(["2020-01-01", "NaT"], "M8[D]")

@@ -48,10 +48,10 @@ SPEEDS = (
     ("training", "faster than the plain loop"),
     ("training", "cost over bare products"),
     ("start", "process start to first prediction"),
-    ("models", "time of SGLB over VST+ (quick), median"),
-    ("models", "time of NGBoost over VST+ (quick), median"),
-    ("models", "time of BART (bartz) over VST+ (quick), median"),
-    ("models", "time of XBART over VST+ (quick), median"),
+    ("models", "time of SGLB over VST (linear), median"),
+    ("models", "time of NGBoost over VST (linear), median"),
+    ("models", "time of BART (bartz) over VST (linear), median"),
+    ("models", "time of XBART over VST (linear), median"),
 )
 
 

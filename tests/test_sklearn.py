@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import BOTH, VSGBM, VST, matrix, name
+from models import BOTH, CHOOSING, CLASSIFIERS, VSGBM, VST, matrix, name
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -14,9 +14,16 @@ both = pytest.mark.parametrize("model", BOTH, ids=name)
 
 # Ten of scikit-learn's own checks fit constant targets or tables of a few rows: warnings are expected.
 @pytest.mark.filterwarnings(
-    "ignore:the target is constant", "ignore::sklearn.exceptions.SkipTestWarning"
+    "ignore:the target is constant",
+    "ignore:.* rows are too few to hold some out",
+    "ignore::sklearn.exceptions.SkipTestWarning",
 )
-@parametrize_with_checks(BOTH)
+@parametrize_with_checks(
+    [*BOTH, clone(CHOOSING).set_params(effort=0.01), *CLASSIFIERS],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "another order gives other minibatches"
+    },
+)
 def test_scikit_learns_estimator_checks(estimator, check):
     check(estimator)
 

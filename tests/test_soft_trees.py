@@ -9,11 +9,12 @@ import pytest
 from models import matrix
 
 from vst.arrays import Rows
+from vst.blocks import map_rows
 from vst.boosting import EnsembleDraws
 from vst.bound import Hyperparameters
 from vst.estimators import estimator
 from vst.inference import Program
-from vst.predictive import TreeDraws, map_rows, mean_functions
+from vst.predictive import TreeDraws, mean_functions
 from vst.soft_trees import SoftTrees, Streams, fit_many, fit_one, seed_of
 from vst.tree import TreeShape
 
@@ -49,6 +50,12 @@ def test_a_description_fixes_the_program_and_its_values():
 
 
 @each
+def test_inputs_are_turned_to_their_principal_axes_unless_they_are_whitened(setting):
+    assert setting.axes == "principal"
+    assert replace(setting, whiten=1).axes == "whitened"
+
+
+@each
 def test_fits_side_by_side_are_those_of_each_alone(setting, rng, seed):
     x, y = data(rng)
     settings = [setting, replace(setting, beta=2.0, prior_scale=0.5, kl_weight=0.1)]
@@ -60,7 +67,7 @@ def test_fits_side_by_side_are_those_of_each_alone(setting, rng, seed):
         np.testing.assert_allclose(
             predictions(together, i, x), predictions(alone, 0, x), rtol=1e-2, atol=1e-2
         )
-        own_x, own_y = together.training_rows(i)
+        own_x, own_y, _ = together.training_rows(i)
         np.testing.assert_array_equal(own_x, x[train[i]])
         np.testing.assert_array_equal(own_y, y[train[i]])
 

@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from models import BOTH, VST, matrix, name, table
+from models import BOTH, CHOOSING, JOINT, NOISE_TREE, VST, matrix, name, table
 from sklearn.base import clone
 
-from vst import VSGBMRegressor, VSTRegressor, storage
+from vst import VSGBMRegressor, VSTRegressor, VSTRegressorCV, storage
 
 both = pytest.mark.parametrize("model", BOTH, ids=name)
 
 
-@both
+@pytest.mark.parametrize("model", [*BOTH, JOINT, NOISE_TREE], ids=name)
 @pytest.mark.parametrize("make", [matrix, table])
 def test_a_saved_model_predicts_as_before(model, make, rng, tmp_path):
     x, y = make(rng)
@@ -31,6 +31,41 @@ def test_a_saved_model_predicts_as_before(model, make, rng, tmp_path):
     if isinstance(x, pd.DataFrame):
         with pytest.raises(ValueError, match="feature names"):
             loaded.predict(x[["town", "size", "kind"]])
+
+
+@pytest.mark.parametrize("make", [matrix, table])
+def test_a_saved_mixture_predicts_as_before(make, rng, tmp_path):
+    x, y = make(rng)
+    fitted = clone(CHOOSING).fit(x, y)
+    fitted.save(tmp_path / "model.vst")
+    loaded = VSTRegressorCV.load(tmp_path / "model.vst")
+    np.testing.assert_array_equal(
+        fitted.predict_dist(x).log_prob(y), loaded.predict_dist(x).log_prob(y)
+    )
+    assert loaded.summary() == fitted.summary()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"stretch_weights": [-0.5]}, "a part's stretch_weights are"),
+        ({"beta": float("inf")}, "a part's beta is not a finite number"),
+        ({"members": 0}, "its members is 0"),
+        ({"extra": 1}, "part of the mixture 'extra' is unknown"),
+    ],
+)
+def test_a_damaged_mixture_is_refused(change, reason, rng, tmp_path):
+    x, y = matrix(rng)
+    clone(CHOOSING).set_params(effort=0.01).fit(x, y).save(tmp_path / "model.vst")
+    with np.load(tmp_path / "model.vst", allow_pickle=False) as arrays:
+        content = dict(arrays)
+    description = json.loads(str(content["description"]))
+    description["parts"][0] |= change
+    content["description"] = np.array(json.dumps(description))
+    with open(tmp_path / "damaged.vst", "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **content)
+    with pytest.raises(ValueError, match=reason):
+        VSTRegressorCV.load(tmp_path / "damaged.vst")
 
 
 def test_the_file_holds_arrays_and_json_and_no_pickle(rng, tmp_path):

@@ -72,6 +72,23 @@ def test_leaf_probabilities_sum_to_one_and_have_finite_gradients(depth, size, se
     assert np.isfinite(squares_gradient(logits, depth)).all()
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_turning_inputs_and_weights_changes_neither_likelihood_nor_prior(shape, rng, float64):
+    theta, d = rng.normal(size=shape.n_params), shape.in_features
+    x, y = jnp.asarray(rng.normal(size=(7, d))), jnp.asarray(rng.normal(size=7))
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    maps = theta[: shape.n_affine * (d + 1)].reshape(-1, d + 1)
+    turned = np.concatenate([np.c_[maps[:, :d] @ rotation, maps[:, d]].ravel(), theta[maps.size :]])
+    before, after = (SoftTree(shape, jnp.asarray(each), 2.0) for each in (theta, turned))
+    np.testing.assert_allclose(
+        after.log_likelihood(x @ rotation, y), before.log_likelihood(x, y), rtol=1e-9
+    )
+    # The prior is a Normal with one variance: its density depends on the length only.
+    assert turned @ turned == pytest.approx(theta @ theta, rel=1e-12)
+    if shape.n_affine:
+        assert not np.allclose(after.log_likelihood(x, y), before.log_likelihood(x, y))
+
+
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 @pytest.mark.parametrize("depth", [0, 4, 8])
 def test_inputs_of_size_ten_thousand_give_finite_likelihoods_and_gradients(depth, leaves, rng):
@@ -106,6 +123,88 @@ def test_likelihood_is_the_mixture_over_leaves(leaves, rng, float64):
     tree = SoftTree(shape, jnp.asarray(theta), beta)
     np.testing.assert_allclose(tree.log_likelihood(x, y), np.log(density), rtol=1e-10)
     np.testing.assert_allclose(tree.mean(x), (probs * outputs[:, :4]).sum(axis=1), rtol=1e-10)
+
+
+def plain_mixture(logits, means, raw_scales, y):
+    """The mixture from its parts, for automatic differentiation."""
+    log_probs = leaf_log_probs(logits, len(means).bit_length() - 1)
+    scales = jax.nn.softplus(raw_scales) + SMALLEST_SCALE
+    return jax.nn.logsumexp(log_probs + jax.scipy.stats.norm.logpdf(y, means, scales), axis=0)
+
+
+def mixture_case(rng, depth, size, far, n=9):
+    """Logits up to ``size`` on either side, the largest included, and targets up to ``far`` away."""
+    logits = rng.uniform(-size, size, (2**depth - 1, n))
+    logits[:, 0], logits[:, 1], logits[:, 2] = size, -size, 0
+    means, raw_scales = rng.normal(size=(2**depth, n)), rng.uniform(-4, 4, (2**depth, n))
+    return logits, means, raw_scales, far * rng.normal(size=n)
+
+
+mixture_cases = pytest.mark.parametrize(
+    ("depth", "size", "far"),
+    [(0, 1, 1), (1, 80, 1), (3, 1, 1), (4, 80, 1), (4, 5, 1e3), (4, 80, 1e3), (6, 10, 10)],
+)
+
+
+def mixture_gradients(case, weights):
+    """Values and gradients of the package's mixture and of the plain one."""
+
+    def total(function, arguments):
+        values = function(*arguments)
+        return jnp.sum(weights * values), values
+
+    functions = (lambda *a: soft.mixture_log_prob(*a, SMALLEST_SCALE), plain_mixture)
+    for function in functions:
+        compiled = jax.jit(jax.value_and_grad(partial(total, function), has_aux=True))
+        (_, values), gradients = compiled(case)
+        yield values, gradients
+
+
+@mixture_cases
+def test_the_mixtures_own_gradient_is_the_automatic_one(depth, size, far, rng, float64):
+    """For logits, means, raw scales and targets; rows may have different weights."""
+    case = tuple(jnp.asarray(a) for a in mixture_case(rng, depth, size, far))
+    weights = jnp.asarray(rng.uniform(0, 2, 9)).at[3].set(0)
+    (value, found), (plain, expected) = mixture_gradients(case, weights)
+    np.testing.assert_allclose(value, plain, rtol=1e-12, atol=1e-12)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-13 * max(far, 1))
+
+
+@mixture_cases
+def test_the_mixture_is_exact_in_single_precision(depth, size, far, rng, float64):
+    """Against double precision, where no density or probability underflows."""
+    single = [a.astype(np.float32) for a in mixture_case(rng, depth, size, far)]
+    exact = tuple(jnp.asarray(a.astype(float)) for a in single)
+    (value, found), _ = mixture_gradients(tuple(map(jnp.asarray, single)), jnp.ones(9, jnp.float32))
+    _, (plain, expected) = mixture_gradients(exact, jnp.ones(9))
+    assert value.dtype == found[0].dtype == jnp.float32
+    np.testing.assert_allclose(value, plain, rtol=3e-6, atol=3e-6)
+    if far <= 10:  # the shares of leaves are as exact as differences of exponents of this size
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=3e-4, atol=3e-5 * np.abs(b).max(initial=1))
+    assert all(np.isfinite(a).all() for a in found)
+
+
+def test_the_gradient_for_beta_is_that_of_the_plain_mixture(rng, float64):
+    shape = TreeShape(3, 3)
+    affine = jnp.asarray(rng.normal(size=(shape.n_affine, 5)))
+    y = jnp.asarray(rng.normal(size=5))
+    constants = jnp.zeros((0, 1))
+    logits, means, raw_scales = soft.split_outputs(shape, affine, constants)
+
+    @jax.jit
+    @jax.grad
+    def found(beta):
+        return shape.log_likelihood(beta, affine, constants, y).sum()
+
+    @jax.jit
+    @jax.grad
+    def expected(beta):
+        return plain_mixture(beta * logits, means, raw_scales, y).sum()
+
+    np.testing.assert_allclose(found(2.0), expected(2.0), rtol=1e-10)
 
 
 def test_likelihood_with_shared_or_known_noise_is_a_normal_around_the_mean(rng, float64):

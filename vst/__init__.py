@@ -1,7 +1,14 @@
-"""Variational boosted soft trees: calibrated uncertainty for tabular regression."""
+"""Variational boosted soft trees: calibrated uncertainty for tables."""
 
+from vst.class_distribution import ClassDistribution
 from vst.datasets import load_dataset
-from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.estimators import (
+    VSGBMClassifier,
+    VSGBMRegressor,
+    VSTClassifier,
+    VSTRegressor,
+    VSTRegressorCV,
+)
 from vst.posterior import LowRankGaussian
 from vst.predictive import PredictiveDistribution
 from vst.runtime import configure
@@ -9,12 +16,16 @@ from vst.tables import load_table
 from vst.tree import SoftTree, TreeShape
 
 __all__ = [
+    "ClassDistribution",
     "LowRankGaussian",
     "PredictiveDistribution",
     "SoftTree",
     "TreeShape",
+    "VSGBMClassifier",
     "VSGBMRegressor",
+    "VSTClassifier",
     "VSTRegressor",
+    "VSTRegressorCV",
     "configure",
     "load_dataset",
     "load_table",

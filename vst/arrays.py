@@ -6,13 +6,16 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 #: The type of arguments that can be a NumPy or a JAX array.
 AnyArray = jax.Array | np.ndarray
 
 #: Rows per block: large tables, possibly memory-mapped, are read in blocks and never copied whole.
 BLOCK_ROWS = 2**14
+
+#: Row numbers per row with which weights are told apart, and most row numbers.
+COPIES, MOST_COPIES = 32, 2**22
 
 #: Alignment, in bytes, of arrays that JAX takes from NumPy without a copy.
 ALIGNMENT = 64
@@ -91,6 +94,9 @@ class Rows(NamedTuple):
 
     indices: Int[AnyArray, "sets m"]  #: row numbers, padded to a common length
     counts: Int[AnyArray, " sets"]  #: number of rows before the padding
+    totals: Float[AnyArray, " sets"] | None = (
+        None  #: sum of the rows' weights, if it is not the count
+    )
 
     @classmethod
     def all(cls, n: int, sets: int = 1) -> "Rows":
@@ -99,8 +105,17 @@ class Rows(NamedTuple):
         return cls(index, np.full(sets, n, np.int32))
 
     @classmethod
-    def of(cls, subsets: Sequence[Int[np.ndarray, " _"]]) -> "Rows":
-        """One set per array of row numbers."""
+    def of(
+        cls,
+        subsets: Sequence[Int[np.ndarray, " _"]],
+        weights: Float[np.ndarray, " n"] | None = None,
+    ) -> "Rows":
+        """One set per array of row numbers; a row is there as often as its weight demands."""
+        if weights is not None:
+            totals = np.array([weights[subset].sum() for subset in subsets], np.float32)
+            times = copies(weights)
+            repeated = [np.repeat(subset, times[subset]) for subset in subsets]
+            return cls.of(repeated)._replace(totals=totals)
         longest = max(map(len, subsets))
         index = np.stack([np.resize(subset, longest) for subset in subsets]).astype(np.int32)
         return cls(index, np.array([len(subset) for subset in subsets], np.int32))
@@ -111,8 +126,32 @@ class Rows(NamedTuple):
             index = np.broadcast_to(self.indices, (times, self.indices.shape[1]))
         else:
             index = np.repeat(self.indices, times, axis=0)
-        return Rows(index, np.repeat(self.counts, times))
+        totals = None if self.totals is None else np.repeat(self.totals, times)
+        return Rows(index, np.repeat(self.counts, times), totals)
+
+    @property
+    def sizes(self) -> Float[AnyArray, " sets"] | Int[AnyArray, " sets"]:
+        """How many rows each set counts as: the sum of their weights."""
+        return self.counts if self.totals is None else self.totals
 
     def rows(self, i: int) -> Int[AnyArray, " _"]:
         """Row numbers of set ``i``, without the padding."""
         return self.indices[i, : self.counts[i]]
+
+
+def copies(weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """How often each row is listed so that drawing from the list is drawing by weight.
+
+    Small whole weights are exact. Others are rounded up or down to the nearest share of a list with
+    ``COPIES`` times as many row numbers as rows, so that the errors of neighbours cancel.
+
+    Examples
+    --------
+    >>> copies(np.array([1.0, 2.0, 1.0])), copies(np.array([0.5, 0.1]))
+    (array([1, 2, 1]), array([53, 11]))
+    """
+    n, total = len(weights), float(weights.sum())
+    if total <= COPIES * n and (weights == np.round(weights)).all():
+        return weights.astype(int)
+    size = max(min(COPIES * n, MOST_COPIES), n)
+    return np.diff(np.round(np.cumsum(weights) / total * size), prepend=0).astype(int)

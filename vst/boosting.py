@@ -15,11 +15,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vst.arrays import AnyArray, Inputs, Rows, row_blocks
+from vst.blocks import map_rows
 from vst.bound import Hyperparameters
 from vst.convergence import Fit
 from vst.inference import Program, fit
 from vst.posterior import LowRankGaussian
-from vst.predictive import Mixture, draw_parameters, map_rows, mean_functions
+from vst.predictive import Mixture, draw_parameters, mean_functions
 from vst.tree import SoftTree, TreeShape
 
 NoiseUpdate = Literal["paper", "conjugate"]
@@ -44,6 +45,11 @@ class EnsembleDraws:
     def n_components(self) -> int:
         """Leaves of all trees of a draw."""
         return self.thetas.shape[1] * self.shape.n_leaves
+
+    @property
+    def n_mixed(self) -> int:
+        """A draw is one Normal, whatever its number of leaves."""
+        return 1
 
     def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
         """The function each draw computes: the sum of its trees (eq. 14)."""
@@ -92,7 +98,7 @@ def fit_ensemble(
         tree_keys = _fold_in(keys, 2 * tree)
         if fits:
             draw_keys = _fold_in(keys, 2 * tree - 1)
-            residual = y - _draw_sum(draw_keys, program.shape, hyper.beta, fits, x)
+            residual = y - _draw_sum(draw_keys, program.tree, hyper.beta, fits, x)
         fitted = fit(
             tree_keys, program, hyper, x, residual, rows, steps=steps, tol=tol, progress=label
         )
@@ -101,6 +107,30 @@ def fit_ensemble(
 
 
 _fold_in = jax.jit(jax.vmap(jax.random.fold_in, in_axes=(0, None)))
+
+
+def fit_noise(
+    key: PRNGKeyArray,
+    program: Program,
+    hyper: Hyperparameters,
+    fits: list[Fit],
+    x: Inputs,
+    y: Float[AnyArray, " n"],
+    rows: Rows,
+    *,
+    steps: int,
+    tol: float = 0.0,
+    progress: str | None = None,
+) -> Fit:
+    """Fit the noise of an ensemble as a soft tree: a VST of the residual of a draw of all trees."""
+    keys = key if key.ndim else jax.random.split(key, len(rows.counts))
+    draw_keys, noise_keys = (_fold_in(keys, 2 * len(fits) - i) for i in (1, 0))
+    sums = _draw_sum(draw_keys, program.tree, hyper.beta, fits, x)
+    noise_program = replace(program, shape=replace(program.tree, noise="leaf"))
+    return fit(
+        noise_keys, noise_program, hyper, x, jnp.asarray(y, sums.dtype) - sums, rows,
+        steps=steps, tol=tol, progress=progress and f"{progress} noise",
+    )  # fmt: skip
 
 
 def _draw_sum(
@@ -150,6 +180,7 @@ def draw_ensemble(
     trees: LowRankGaussian,
     x: Inputs,
     y: Float[AnyArray, " n"],
+    weights: Float[np.ndarray, " n"] | None = None,
     *,
     n_draws: int,
     prior_sigma_alpha: float,
@@ -162,21 +193,24 @@ def draw_ensemble(
     ----------
     trees
         Posteriors stacked over members, then trees.
-    x, y
+    x, y, weights
         The training rows: the noise of a draw depends on that draw's residual.
     """
     tree_key, noise_key = jax.random.split(key)
     thetas = draw_parameters(tree_key, trees, n_draws)
     inverse_temperature = jnp.asarray(beta, thetas.dtype)
     draws = EnsembleDraws(thetas, jnp.zeros(n_draws), inverse_temperature, shape)
+    weights = np.ones(len(y)) if weights is None else weights
     squares = [
-        np.sum(np.square(targets - map_rows(mean_functions, draws, inputs)), axis=1)
-        for inputs, targets in zip(row_blocks(x), row_blocks(y), strict=True)
+        np.square(targets - map_rows(mean_functions, draws, inputs)) @ of_rows
+        for inputs, targets, of_rows in zip(
+            row_blocks(x), row_blocks(y), row_blocks(weights), strict=True
+        )
     ]
     variance = draw_noise_variance(
         noise_key,
         np.sum(squares, axis=0),
-        len(y),
+        float(weights.sum()),
         prior_sigma_alpha,
         prior_sigma_beta,
         noise_update,
@@ -187,7 +221,7 @@ def draw_ensemble(
 def draw_noise_variance(
     key: PRNGKeyArray,
     residual_sum: Float[Array, " draws"],
-    n: int | Int[Array, ""],
+    n: float | Int[Array, ""],
     alpha: float,
     beta: float,
     update: NoiseUpdate = "paper",

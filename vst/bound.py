@@ -7,17 +7,66 @@ and its estimate has far less noise, since the rows of a minibatch no longer sha
 low-rank part of the posterior is still drawn once for all rows.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from vst.posterior import LowRankGaussian, half_log_det
-from vst.tree import TreeShape, leaf_outputs, log_likelihood, with_bias
+from vst.tree import with_bias
 
 #: Smallest variance of an output: the gradient of a square root at zero is infinite.
 SMALLEST_VARIANCE = 1e-30
+
+
+class Shape(Protocol):
+    """What inference needs to know of a model: a tree's shape, or an ensemble's.
+
+    The parameter vector holds ``n_affine`` maps of ``in_features`` weights and a bias each, which give
+    the affine outputs, and ``n_constants`` numbers, which are outputs themselves.
+    """
+
+    @property
+    def in_features(self) -> int:
+        """Number of input features ``d``."""
+
+    @property
+    def depth(self) -> int:
+        """Depth of its trees."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of gates."""
+
+    @property
+    def n_leaf_outputs(self) -> int:
+        """Numbers that the leaves return for a row."""
+
+    @property
+    def n_affine(self) -> int:
+        """Number of affine maps."""
+
+    @property
+    def n_constants(self) -> int:
+        """Number of constants."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of affine outputs and constants."""
+
+    @property
+    def n_params(self) -> int:
+        """Length ``p`` of the parameter vector."""
+
+    def log_likelihood(
+        self,
+        beta: Float[Array, ""],
+        affine: Float[Array, "affine n"],
+        constants: Float[Array, "constants _"],
+        y: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        """Log density of each row's target, given all outputs."""
 
 
 class Hyperparameters(NamedTuple):
@@ -81,7 +130,7 @@ def objective(
     variational: Float[Array, "2+k p"],
     noise: Noise,
     volume: Tangent,
-    shape: TreeShape,
+    shape: Shape,
     hyper: Hyperparameters,
     x: Float[Array, "b d"],
     y: Float[Array, " b"],
@@ -105,7 +154,7 @@ def objective(
 def elbo(
     noise: Noise,
     posterior: LowRankGaussian,
-    shape: TreeShape,
+    shape: Shape,
     hyper: Hyperparameters,
     x: Float[Array, "b d"],
     y: Float[Array, " b"],
@@ -128,7 +177,7 @@ def _expected_log_likelihood(
     noise: Float[Array, "draws outputs b"],
     centres: Float[Array, "draws p"],
     scale: Float[Array, " p"],
-    shape: TreeShape,
+    shape: Shape,
     beta: float | Float[Array, ""],
     x: Float[Array, "b d"],
     y: Float[Array, " b"],
@@ -146,8 +195,7 @@ def _expected_log_likelihood(
         affine_noise, constant_noise = jnp.split(noise, [shape.n_affine])
         affine = draw_normal(maps(centre) @ inputs, variances, affine_noise)
         constants = centre[split:, None] + scale[split:, None] * constant_noise
-        leaf = leaf_outputs(shape, jnp.asarray(beta, x.dtype), affine, constants)
-        rows = log_likelihood(shape, leaf, y)
+        rows = shape.log_likelihood(jnp.asarray(beta, x.dtype), affine, constants, y)
         return jnp.mean(rows) if weights is None else jnp.sum(weights * rows) / jnp.sum(weights)
 
     return jnp.mean(jax.vmap(one_draw)(centres, noise))

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Array, Float
 
+from vst.encoding import gap_name
 from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.joint import JointShape
 from vst.preprocessing import Table, check_new_data
 from vst.tree import SoftTree, TreeShape
 
@@ -28,25 +30,34 @@ class Gates(NamedTuple):
 
 
 def gates(model: Soft, X: Table) -> list[Gates]:
-    """The gates of every tree of a fitted model: all members, and all trees of a VSGBM.
+    """The gates of every tree of a fitted model: all members, and all trees of a VSGBM but its noise's.
 
     Parameters
     ----------
     model
-        A fitted model. If it whitens its inputs, weights are rotated back to the features.
+        A fitted model. It turns its inputs to other axes; the weights here are those of the features.
     X
         The table whose rows are routed.
     """
     x = check_new_data(model, X, model.encoder_, model.standardiser_)[:]
-    means = model.stacked_posteriors_.mean
+    shape, means = _trees(model)
     thetas = means.reshape(-1, means.shape[-1])
-    leaf_shares, leaf_means = map(np.asarray, _route(model.shape_, thetas, model.beta_, x))
+    leaf_shares, leaf_means = map(np.asarray, _route(shape, thetas, model.beta_, x))
     return [
-        Gates(_weights(model, theta), node_shares(model.shape_, shares), shares, averages)
+        Gates(_weights(model, shape, theta), node_shares(shape, shares), shares, averages)
         for theta, shares, averages in zip(
             thetas, leaf_shares.astype(float), leaf_means.astype(float), strict=True
         )
     ]
+
+
+def _trees(model: Soft) -> tuple[TreeShape, Float[Array, "*trees p"]]:
+    """The shape of a tree, and the posterior mean of each."""
+    shape, means = model.shape_, model.stacked_posteriors_.mean
+    if isinstance(shape, JointShape):
+        return shape.tree, shape.split(means)[0]
+    assert isinstance(shape, TreeShape)
+    return shape, means
 
 
 @partial(jax.jit, static_argnames="shape")
@@ -64,8 +75,9 @@ def _route(
     return jax.lax.map(of_tree, thetas)
 
 
-def _weights(model: Soft, theta: Float[Array, " p"]) -> Float[np.ndarray, "nodes d"]:
-    shape = model.shape_
+def _weights(
+    model: Soft, shape: TreeShape, theta: Float[Array, " p"]
+) -> Float[np.ndarray, "nodes d"]:
     maps = np.asarray(theta, float)[: shape.n_nodes * (shape.in_features + 1)]
     weights = maps.reshape(shape.n_nodes, shape.in_features + 1)[:, :-1]
     rotation = model.standardiser_.rotation
@@ -100,7 +112,14 @@ def feature_use(model: Soft, X: Table) -> pd.Series:
 
 
 def feature_names(model: Soft) -> list[str]:
-    """Names of the encoded features, or their indices for a model fitted on an array."""
-    if model.encoder_ is not None:
-        return model.encoder_.feature_names
-    return [str(i) for i in range(len(model.standardiser_.mean))]
+    """Names of the encoded features and of the indicators of gaps.
+
+    The features of a model fitted on an array have their numbers as names.
+    """
+    fitted = model.standardiser_
+    names = (
+        [str(i) for i in range(fitted.n_columns)]
+        if model.encoder_ is None
+        else model.encoder_.feature_names
+    )
+    return [*names, *(gap_name(names[i]) for i in fitted.gaps)]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import jax
 
+from vst.bound import Shape
 from vst.errors import UserError
 from vst.minibatches import CHUNK, NOISE_BLOCK
-from vst.tree import TreeShape
 
 #: Requests for fewer bytes than this are not checked.
 SMALL = 2**28
@@ -103,7 +103,7 @@ def require_depth(depth: int) -> None:
 
 
 def require_training(
-    shape: TreeShape,
+    shape: Shape,
     *,
     rank: int,
     batch_size: int,

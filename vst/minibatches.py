@@ -14,9 +14,9 @@ from vst.arrays import Inputs, Rows
 #: of a divergence, many enough that the return costs nothing.
 CHUNK = 250
 
-#: Steps whose random numbers are drawn together; must divide CHUNK. Drawing them at every step took a
-#: fifth of the training time.
-NOISE_BLOCK = 10
+#: Steps whose random numbers are drawn together, and that share one linearised determinant; must divide
+#: CHUNK. Drawing numbers at every step took a fifth of the training time.
+NOISE_BLOCK = 25
 
 #: Up to this many rows, the remainder of 32 random bits is uniform to one part in 4000 and needs half
 #: as many bits as randint.

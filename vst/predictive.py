@@ -21,21 +21,15 @@ from scipy.special import erfcx
 from sklearn.utils import check_random_state
 
 from vst.arrays import AnyArray, Inputs
+from vst.blocks import Evaluated, map_rows
 from vst.memory import require_draws, require_result
 from vst.posterior import LowRankGaussian
 from vst.preprocessing import count
 from vst.runtime import require_own_process
 from vst.tree import HALF_LOG_TWO_PI, SoftTree, TreeShape, normal_log_prob
 
-#: Mixture components evaluated at a time, which bounds the memory of a prediction. At 2 MB per array
-#: they fit into a processor's cache; eight times as many take more than twice as long.
-BLOCK_COMPONENTS = 2**19
-
-#: Small tables are padded to this many rows, so that they all share one compiled program.
-SMALLEST_BLOCK = 256
-
-#: Blocks queued or running on the devices while the next is prepared.
-AHEAD = 16
+#: Stands in for the weight of a draw that has none, where a mean is divided by it.
+SMALLEST_WEIGHT = 1e-30
 
 #: A quantile is found when the tail's probability is right to this share of it, or the bracket is this
 #: share of the standard deviation; nearly all rows take five iterations.
@@ -50,7 +44,10 @@ SCALED_ERFC = chebyshev.cheb2poly(_FITTED)[::-1].astype(np.float32)
 
 
 class Mixture(NamedTuple):
-    """Components of the predictive distribution; weights sum to one within each draw."""
+    """Components of the predictive distribution.
+
+    The weights of a draw sum to one, or to its own weight times the number of draws.
+    """
 
     log_weights: Float[Array, "draws components n"]
     means: Float[Array, "draws components n"]
@@ -65,16 +62,12 @@ class Moments(NamedTuple):
     aleatoric_var: Float[np.ndarray, " n"]  #: mean over draws of the variance
 
 
-class Draws(Protocol):
-    """Posterior draws that can predict: single trees here, ensembles in ``vst.boosting``."""
+class Draws(Evaluated, Protocol):
+    """Posterior draws that can predict: trees here, ensembles in ``vst.boosting``, ``vst.joint``."""
 
     @property
-    def n_draws(self) -> int:
-        """Number of draws."""
-
-    @property
-    def n_components(self) -> int:
-        """Leaves that a draw evaluates per row, which determines the memory of a prediction."""
+    def n_mixed(self) -> int:
+        """Normals in a draw's distribution of a target."""
 
     def means(self, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
         """The function each draw computes."""
@@ -99,6 +92,11 @@ class TreeDraws:
 
     @property
     def n_components(self) -> int:
+        """Leaves of the tree."""
+        return self.shape.n_leaves
+
+    @property
+    def n_mixed(self) -> int:
         """Leaves of the tree."""
         return self.shape.n_leaves
 
@@ -142,6 +140,21 @@ def _draw_parameters(
     return draw(
         jax.tree.map(lambda a: a[member], posteriors), jax.random.split(draw_key, (n, *trees))
     )
+
+
+def systematic(
+    weights: Float[Array, " draws"], n: int, offset: float | Float[Array, ""]
+) -> Int[Array, " n"]:
+    """Choose ``n`` draws in proportion to their weights, from evenly spaced points and an offset.
+
+    Examples
+    --------
+    >>> systematic(jnp.array([0.5, 0.25, 0.25]), 4, 0.5).tolist()
+    [0, 0, 1, 2]
+    """
+    points = (jnp.arange(n) + offset) / n
+    found = jnp.searchsorted(jnp.cumsum(weights), points.astype(weights.dtype), side="right")
+    return jnp.minimum(found, len(weights) - 1)
 
 
 class PredictiveDistribution:
@@ -227,13 +240,15 @@ class PredictiveDistribution:
     ) -> Float[np.ndarray, "n rows"]:
         """Draw ``n`` targets for every row; the rows of one draw share its parameters."""
         n = count("n", n)
-        # A draw of an ensemble is a single Normal, whatever its number of leaves.
-        components = self._draws.n_components if isinstance(self._draws, TreeDraws) else 1
-        require_result(n, len(self), components=components)
+        require_result(n, len(self), components=self._draws.n_mixed)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         offset_key, row_key = jax.random.split(jax.random.key(seed))
         n_draws = self._draws.n_draws
-        draw = (np.arange(n) + jax.random.randint(offset_key, (), 0, n_draws)) % n_draws
+        weights = getattr(self._draws, "weights", None)
+        if weights is None:
+            draw = (jnp.arange(n) + jax.random.randint(offset_key, (), 0, n_draws)) % n_draws
+        else:
+            draw = systematic(weights, n, jax.random.uniform(offset_key))
         row_keys = jax.random.split(row_key, len(self))
         # A sample evaluates all components of its draw, so it needs the memory of a draw.
         rows = map_rows(
@@ -252,45 +267,6 @@ class PredictiveDistribution:
         return map_rows(function, self._draws, self._x, *columns)
 
 
-def map_rows(
-    function: Callable,
-    draws: Draws,
-    x: Inputs,
-    *columns: AnyArray,
-    at_once: int | None = None,
-) -> np.ndarray:
-    """Evaluate ``function(draws, x, *columns)`` in blocks of rows of a fixed size, in float64.
-
-    ``at_once`` is the number of draws that the function evaluates per row, by default all; it
-    determines the number of rows in a block.
-    """
-    require_own_process()
-    n, at_once = len(x), at_once or draws.n_draws
-    most = _power_of_two_below(BLOCK_COMPONENTS // (at_once * draws.n_components))
-    size = min(most, max(SMALLEST_BLOCK, _power_of_two_below(2 * n - 1)))
-    # The devices take blocks in turn and work in parallel. At most AHEAD blocks are queued: the inputs
-    # of all of them would fill the memory.
-    devices = jax.local_devices()[: -(-n // size)]
-    copies = [jax.device_put(draws, device) for device in devices]
-    blocks: list[AnyArray] = []
-    for i, start in enumerate(range(0, n, size)):
-        # The last block is padded with the last row, so that all blocks have the same size.
-        rows = np.minimum(np.arange(start, start + size), n - 1)
-        device = i % len(devices)
-        block = jax.device_put(tuple(a[rows] for a in (x, *columns)), devices[device])
-        blocks.append(function(copies[device], *block))
-        if i == 0:
-            require_result(math.prod(blocks[0].shape[:-1]), n, width=blocks[0].dtype.itemsize)
-        if i >= AHEAD:
-            blocks[i - AHEAD] = np.asarray(blocks[i - AHEAD])
-    values = np.concatenate([np.asarray(block) for block in blocks], axis=-1)
-    return values[..., :n].astype(float)
-
-
-def _power_of_two_below(n: int) -> int:
-    return 1 << (max(n, 1).bit_length() - 1)
-
-
 @jax.jit
 def mean_functions(draws: Draws, x: Float[Array, "n d"]) -> Float[Array, "draws n"]:
     """The mean function of each draw, compiled."""
@@ -305,13 +281,15 @@ def _moments(draws: Draws, x: Float[Array, "n d"]) -> Float[Array, "3 n"]:
 def _mixture_moments(mixture: Mixture) -> Float[Array, "3 n"]:
     weights, means, scales = mixture
     weights = jnp.exp(weights)
-    draw_means = jnp.sum(weights * means, axis=1)
+    of_draw = jnp.sum(weights, axis=1)
+    draw_means = jnp.sum(weights * means, axis=1) / jnp.maximum(of_draw, SMALLEST_WEIGHT)
+    mean = jnp.mean(of_draw * draw_means, axis=0)
     # Deviations from the draw's own mean avoid a difference of large squares.
     spread = jnp.square(scales) + jnp.square(means - draw_means[:, None])
     return jnp.stack(
         [
-            jnp.mean(draw_means, axis=0),
-            jnp.var(draw_means, axis=0),
+            mean,
+            jnp.mean(of_draw * jnp.square(draw_means - mean), axis=0),
             jnp.mean(jnp.sum(weights * spread, axis=1), axis=0),
         ]
     )

@@ -1,112 +1,116 @@
 """Everything done to a table before a model sees it: checks, one-hot columns, standardising."""
 
 import datetime
-import itertools
 import math
 import numbers
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_X_y, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_X_y,
+    validate_data,
+)
 
 from vst.arrays import empty_aligned, row_blocks
-from vst.errors import DataError
+from vst.encoding import TableEncoder, refuse_date_column
+from vst.moments import covariance, location_and_scale, mean
 
-#: Directions with less than this share of the largest variance are rounding noise and are dropped.
+Table = pd.DataFrame | Float[np.ndarray, "n d"]
+
+#: The coordinates of standardised inputs. Turning them to their principal axes changes neither the prior
+#: nor the likelihood of a soft tree, but there a linear leaf's weights are independent under the exact
+#: posterior, so a diagonal covariance fits better. Whitening also stretches the axes.
+Axes = Literal["features", "principal", "whitened"]
+
+#: Tables with more features keep their own axes: finding others takes cubic time.
+MOST_TURNED = 1000
+
+#: Directions with less than this share of the largest variance are rounding noise: whitening drops them.
 WHITENING_TOLERANCE = 1e-8
 
-
-@dataclass(frozen=True)
-class TableEncoder:
-    """One-hot encoding of a table's categorical columns; numbers pass through.
-
-    Attributes
-    ----------
-    columns
-        Column names, in the table's order.
-    categories
-        The categories of each column when the encoder was fitted, or None for a numeric column.
-    """
-
-    columns: tuple[Hashable, ...]
-    categories: tuple[tuple[Hashable, ...] | None, ...]
-
-    @classmethod
-    def fit(cls, frame: pd.DataFrame) -> "TableEncoder":
-        """Learn which columns are categorical (text, category), and their categories."""
-        if isinstance(frame.columns, pd.MultiIndex) or not frame.columns.is_unique:
-            raise DataError(
-                "column names must be unique and have one level: rename the table's columns"
-            )
-        return cls(tuple(frame.columns), tuple(_categories(frame[name]) for name in frame.columns))
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the encoded features: ``column`` or ``column=category``.
-
-        Names are unique: a repeated name gets a number. For example, if a column is called ``a=u``,
-        the category ``u`` of a later column ``a`` becomes ``a=u (2)``.
-        """
-        return _numbered(
-            [
-                str(name) if category is None else f"{name}={category}"
-                for name, categories in zip(self.columns, self.categories, strict=True)
-                for category in (categories if categories is not None else (None,))
-            ]
-        )
-
-    def encode(self, frame: pd.DataFrame) -> Float[np.ndarray, "n features"]:
-        """Turn a table into numbers. An unseen category becomes zeros, with a warning."""
-        missing = [str(name) for name in self.columns if name not in frame.columns]
-        if missing:
-            raise DataError(f"the table has no column {', '.join(missing)}: add it")
-        blocks = [
-            _numbers(frame[name])[:, None] if known is None else _one_hot(frame[name], known)
-            for name, known in zip(self.columns, self.categories, strict=True)
-        ]
-        return np.hstack(blocks) if blocks else np.empty((len(frame), 0))
+#: A target with no more distinct values, each repeated at least twice on average, is rounded or a count.
+FEW_VALUES = 20
 
 
 class Standardiser(NamedTuple):
     """An affine map that gives the training rows' features zero mean and unit variance.
 
-    With a rotation it also makes them uncorrelated (PCA whitening). Directions without variance,
-    like constant columns, map to zero.
+    The rotation, if any, turns them to other `Axes` afterwards, and stretches them for whitening.
+    Constant columns map to zero. A gap (NaN) becomes its column's mean, and a column that has gaps in
+    the training rows gets an indicator of them, another feature.
     """
 
-    mean: Float[np.ndarray, " d"]
-    scale: Float[np.ndarray, " d"]
-    rotation: Float[np.ndarray, "d d"] | None = None
+    mean: Float[np.ndarray, " features"]  #: of the columns, then of the indicators
+    scale: Float[np.ndarray, " features"]
+    rotation: Float[np.ndarray, "features features"] | None = None
+    gaps: tuple[int, ...] = ()  #: columns that have an indicator
 
     @classmethod
-    def fit(cls, x: Float[np.ndarray, "n d"], *, whiten: bool = False) -> "Standardiser":
-        """Learn the map from training rows."""
-        mean, scale = location_and_scale(x)
-        if not whiten:
-            return cls(mean, scale)
-        scaled = ((block - mean) / scale for block in row_blocks(x))
-        products = np.sum([z.T @ z for z in scaled], axis=0)
-        variances, directions = np.linalg.eigh(products / len(x))
+    def fit(
+        cls,
+        x: Float[np.ndarray, "n d"],
+        axes: Axes = "features",
+        weights: Float[np.ndarray, " n"] | None = None,
+    ) -> "Standardiser":
+        """Learn the map from training rows, which may have weights."""
+        centre, scale = location_and_scale(x, weights)
+        share = mean((np.isnan(block) for block in row_blocks(x)), weights)
+        gaps = tuple(np.flatnonzero(share).tolist())
+        if gaps:
+            share = share[list(gaps)]
+            centre = np.concatenate([centre, share])
+            scale = np.concatenate([scale, np.sqrt(share * (1 - share))])
+        plain = cls(centre, scale, gaps=gaps)
+        if axes == "features" or (axes == "principal" and len(centre) > MOST_TURNED):
+            return plain
+        variances, directions = np.linalg.eigh(
+            covariance(map(plain.scaled, row_blocks(x)), weights)
+        )
+        # An axis has no sign of its own: its largest component is made positive.
+        largest = np.abs(directions).argmax(axis=0)
+        directions *= np.sign(directions[largest, np.arange(len(directions))])
+        if axes == "principal":
+            return plain._replace(rotation=directions)
         kept = variances > WHITENING_TOLERANCE * variances.max(initial=0)
         stretch = np.where(kept, 1 / np.sqrt(np.where(kept, variances, 1)), 0)
-        return cls(mean, scale, directions * stretch)
+        return plain._replace(rotation=directions * stretch)
 
     @classmethod
     def identity(cls, d: int) -> "Standardiser":
         """The map that does not change the features."""
         return cls(np.zeros(d), np.ones(d))
 
-    def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that it maps."""
+        return len(self.mean) - len(self.gaps)
+
+    def scaled(self, block: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m features"]:
+        """Columns and indicators with zero mean and unit variance, before any rotation."""
+        d = self.n_columns
+        z = (block - self.mean[:d]) / self.scale[:d]
+        missing = np.isnan(z)
+        if missing.any():
+            z[missing] = 0
+        if not self.gaps:
+            return z
+        indicators = (missing[:, self.gaps] - self.mean[d:]) / self.scale[d:]
+        return np.concatenate([z, indicators], axis=1)
+
+    def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n features"]:
         """Apply the map; the result is float32, the models' precision."""
-        result = empty_aligned(np.shape(x))
+        result = empty_aligned((len(x), len(self.mean)))
         for block, part in zip(row_blocks(x), row_blocks(result), strict=True):
-            z = (block - self.mean) / self.scale
+            z = self.scaled(block)
             part[:] = z if self.rotation is None else z @ self.rotation
         return result
 
@@ -148,100 +152,18 @@ def training_inputs(
     return lazy if large else lazy[:]
 
 
-def location_and_scale(
-    x: Float[np.ndarray, "n ..."],
-) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
-    """Mean and standard deviation of each column; a column constant up to rounding has scale 1."""
-    # In units of the largest value, neither can overflow or underflow.
-    extremes = [(block.min(axis=0), block.max(axis=0)) for block in row_blocks(x)]
-    lows, highs = zip(*extremes, strict=True)
-    least, most = np.min(lows, axis=0).astype(float), np.max(highs, axis=0).astype(float)
-    unit = np.maximum(np.abs(least), np.abs(most))
-    unit = np.where(unit > 0, unit, 1.0)
-    constant = most / unit - least / unit <= 10 * np.finfo(float).eps
-    share = _mean(block / unit for block in row_blocks(x))
-    variance = _mean(np.square(block / unit - share) for block in row_blocks(x))
-    mean = np.where(constant, x[0], share * unit)
-    return mean, np.where(constant, 1.0, np.sqrt(variance) * unit)
-
-
-def _mean(blocks: Iterable[Float[np.ndarray, "m ..."]]) -> Float[np.ndarray, "..."]:
-    """Mean over the rows of all blocks."""
-    sums, counts = zip(*((block.sum(axis=0), len(block)) for block in blocks), strict=True)
-    return np.sum(sums, axis=0) / sum(counts)
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """The names, with a number appended to each repeated one."""
-    given, found = set(names), dict[str, None]()
-    for name in names:
-        others = (f"{name} ({i})" for i in itertools.count(2))
-        free = (other for other in others if other not in given and other not in found)
-        found[next(free) if name in found else name] = None
-    return list(found)
-
-
-def _categories(column: pd.Series) -> tuple[Hashable, ...] | None:
-    column = column.infer_objects()
-    if pd.api.types.is_complex_dtype(column):
-        raise DataError(f"column {column.name!r} holds complex numbers: use real numbers")
-    if pd.api.types.is_numeric_dtype(column):
-        return None
-    _refuse_date_column(column)
-    _require_present(column)
-    values = [getattr(v, "item", lambda v=v: v)() for v in column.unique()]
-    odd = next((v for v in values if not isinstance(v, str | int | float)), None)
-    if odd is not None:
-        raise DataError(
-            f"column {column.name!r} holds {odd!r}, which is not a category: use text or numbers"
+def check_weights(
+    X: Table, sample_weight: Any
+) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    """The rows whose weight is not zero, and their weights."""
+    weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True).astype(float)
+    used = np.flatnonzero(weights)
+    if len(used) < 2:
+        raise ValueError(
+            f"sample_weight is zero for all rows but {len(used)}: at least 2 must count"
         )
-    return tuple(sorted(values, key=str))
+    return used, weights[used]
 
-
-def _refuse_date_column(column: pd.Series) -> None:
-    dates = (pd.DatetimeTZDtype, pd.PeriodDtype)
-    if isinstance(column.dtype, dates) or getattr(column.dtype, "kind", "") in "mM":
-        raise DataError(
-            f"column {column.name!r} holds dates: convert it to numbers or text, "
-            f"for example df[{column.name!r}].dt.dayofyear"
-        )
-
-
-def _numbers(column: pd.Series) -> Float[np.ndarray, " n"]:
-    _refuse_date_column(column)  # pandas would count nanoseconds
-    try:
-        return pd.to_numeric(column).to_numpy(float, na_value=np.nan)
-    except (ValueError, TypeError) as error:
-        raise DataError(
-            f"column {column.name!r} must be numeric, as in the training data: {error}"
-        ) from None
-
-
-def _one_hot(column: pd.Series, known: tuple[Hashable, ...]) -> Float[np.ndarray, "n categories"]:
-    _require_present(column)
-    values = column.astype(object).to_numpy()
-    unseen = sorted(set(values) - set(known), key=str)
-    if unseen:
-        warnings.warn(
-            f"column {column.name!r} holds categories that the training data did not have; they are "
-            f"encoded as zeros: {', '.join(map(str, unseen[:5]))}{' ...' if unseen[5:] else ''}",
-            UserWarning,
-            stacklevel=2,
-        )
-    return (values[:, None] == np.array(known, dtype=object)[None, :]).astype(float)
-
-
-def _require_present(column: pd.Series) -> None:
-    missing = int(column.isna().sum())
-    if missing:
-        raise DataError(
-            f"column {column.name!r} has {missing} missing value{'s' if missing > 1 else ''} in "
-            f"{len(column)} rows: fill them in, for example with "
-            f"df[{column.name!r}].fillna('missing'), or drop these rows"
-        )
-
-
-Table = pd.DataFrame | Float[np.ndarray, "n d"]
 
 #: Precisions that are used without conversion; other tables are converted to the first.
 PRECISIONS = [np.float64, np.float32]
@@ -260,12 +182,16 @@ def count(name: str, value: Any, *, least: int = 1) -> int:
     return int(value)
 
 
-def positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
-    """Require a finite positive number (or zero, if allowed)."""
+def positive(name: str, value: Any, *, zero_allowed: bool = False, instead: str = "") -> None:
+    """Require a finite positive number (or zero, if allowed).
+
+    ``instead`` is a word that the caller accepts too, for the error message.
+    """
     finite = isinstance(value, numbers.Real) and math.isfinite(value)
     if not finite or value < 0 or (value == 0 and not zero_allowed):
         kind = "non-negative" if zero_allowed else "positive"
-        raise ValueError(f"{name} must be a {kind} number, got {value!r}")
+        other = f" or {instead}" if instead else ""
+        raise ValueError(f"{name} must be a {kind} number{other}, got {value!r}")
 
 
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -275,19 +201,22 @@ def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 
 def check_training_data(
-    estimator: BaseEstimator, X: Table, y: Any
-) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"], TableEncoder | None]:
-    """Checked arrays to fit on, and the encoder if ``X`` is a DataFrame."""
+    estimator: BaseEstimator, X: Table, y: Any, *, numeric: bool = True
+) -> tuple[Float[np.ndarray, "n d"], np.ndarray, TableEncoder | None]:
+    """Checked arrays to fit on, and the encoder if ``X`` is a DataFrame.
+
+    Without ``numeric`` the target may hold any labels.
+    """
     rules = {
         "dtype": PRECISIONS,
         "ensure_all_finite": False,
         "ensure_min_samples": 2,
-        "y_numeric": True,
+        "y_numeric": numeric,
         "estimator": estimator,
     }
     _refuse_masked("X", X)
     _refuse_masked("y", y)
-    y = _numeric(y)
+    y = _numeric(y) if numeric else _labels(y)
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, y, skip_check_array=True)
         encoder = TableEncoder.fit(X)
@@ -298,10 +227,16 @@ def check_training_data(
         encoder = None
         _refuse_dates(X)
         del rules["estimator"]
-        x, y = validate_data(estimator, X, y, **rules)
+        x, y = validate_data(estimator, _with_nan(X), y, **rules)
         names = [str(i) for i in range(x.shape[1])]
     _require_finite(x, names)
-    return x, np.asarray(y, float), encoder
+    empty = np.all([np.isnan(block).all(axis=0) for block in row_blocks(x)], axis=0)
+    if empty.any():
+        raise ValueError(f"column {names[int(np.argmax(empty))]!r} has no values: drop it")
+    if numeric:
+        return x, np.asarray(y, float), encoder
+    check_classification_targets(y)
+    return x, np.asarray(y), encoder
 
 
 def check_new_data(
@@ -319,16 +254,18 @@ def check_new_data(
         )
     else:
         _refuse_dates(X)
-        x = validate_data(estimator, X, reset=False, dtype=PRECISIONS, ensure_all_finite=False)
+        x = validate_data(
+            estimator, _with_nan(X), reset=False, dtype=PRECISIONS, ensure_all_finite=False
+        )
     names = encoder.feature_names if encoder else [str(i) for i in range(x.shape[1])]
     _require_finite(x, names)
+    d = standardiser.n_columns
+    mean, scale = standardiser.mean[:d], standardiser.scale[:d]
     far = np.max(
-        [
-            np.abs((block - standardiser.mean) / standardiser.scale).max(0)
-            for block in row_blocks(x)
-        ],
+        [np.fmax.reduce(np.abs((block - mean) / scale), initial=0) for block in row_blocks(x)],
         axis=0,
     )
+    _warn_of_new_gaps(x, names, standardiser)
     if (far > FARTHEST).any():
         column = int(np.argmax(far))
         raise ValueError(
@@ -338,9 +275,25 @@ def check_new_data(
     return Standardised(x, standardiser)
 
 
-def target_units(y: Float[np.ndarray, " n"]) -> tuple[float, float]:
+def rounding_error(y: Float[np.ndarray, " n"]) -> float:
+    """Standard deviation of the error that rounding makes in a target with few values; else 0.
+
+    Examples
+    --------
+    >>> round(rounding_error(np.array([3, 4, 4, 5, 3, 5])), 3), rounding_error(np.array([0.1, 0.7, 0.9]))
+    (0.289, 0.0)
+    """
+    values = np.unique(y)
+    if not 1 < len(values) <= min(FEW_VALUES, len(y) // 2):
+        return 0.0
+    return float(np.diff(values).min() / np.sqrt(12))
+
+
+def target_units(
+    y: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"] | None = None
+) -> tuple[float, float]:
     """Mean and standard deviation of the target; a constant target has scale 1, with a warning."""
-    mean, scale = (float(value) for value in location_and_scale(y))
+    mean, scale = (float(value) for value in location_and_scale(y, weights))
     if np.abs(y - mean).max() <= 1e-12 * scale:
         warnings.warn(
             f"the target is constant ({mean:g}): the model can only learn that value", stacklevel=4
@@ -379,6 +332,26 @@ def _numeric(y: Any) -> Any:
     return y
 
 
+def _labels(y: Any) -> Any:
+    """Labels of classes; gaps among them are an error."""
+    if y is None or hasattr(y, "toarray"):
+        return y  # scikit-learn's own messages for missing and sparse targets are clear
+    missing = pd.isna(np.asarray(y, dtype=object))
+    if missing.any():
+        raise ValueError(
+            f"y has no label (NaN or None) in {missing.sum()} of {missing.size} rows: drop these rows"
+        )
+    return y
+
+
+def _with_nan(X: Any) -> Any:
+    """An array of objects with NaN for None and pandas' NA, which NumPy takes for no numbers."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        missing = pd.isna(X)
+        return np.where(missing, np.nan, X) if missing.any() else X
+    return X
+
+
 def _refuse_masked(name: str, values: Any) -> None:
     """Refuse masked values, which NumPy would treat as numbers."""
     if np.ma.is_masked(values):
@@ -393,7 +366,7 @@ def _refuse_dates(X: Any) -> None:
     """Refuse dates and NaT, which NumPy would convert to numbers of days or nanoseconds."""
     if isinstance(X, pd.DataFrame):
         for i in range(X.shape[1]):
-            _refuse_date_column(X.iloc[:, i])
+            refuse_date_column(X.iloc[:, i])
     if hasattr(X, "toarray"):
         return
     try:
@@ -429,11 +402,26 @@ def _is_number(value: Any) -> bool:
     return True
 
 
+def _warn_of_new_gaps(
+    x: Float[np.ndarray, "n d"], names: list[str], standardiser: Standardiser
+) -> None:
+    """Warn of gaps in columns that have none in the training data."""
+    missing = np.sum([np.isnan(block).sum(axis=0) for block in row_blocks(x)], axis=0)
+    missing[list(standardiser.gaps)] = 0
+    if missing.any():
+        listed = [f"{names[i]!r} ({missing[i]} of {len(x)} rows)" for i in np.flatnonzero(missing)]
+        warnings.warn(
+            "values are missing in columns that have no gaps in the training data; they are replaced by "
+            f"the column's mean: {', '.join(listed[:5])}{' ...' if listed[5:] else ''}",
+            stacklevel=5,
+        )
+
+
 def _require_finite(x: Float[np.ndarray, "n d"], names: list[str]) -> None:
-    bad = np.sum([(~np.isfinite(block)).sum(axis=0) for block in row_blocks(x)], axis=0)
+    bad = np.sum([np.isinf(block).sum(axis=0) for block in row_blocks(x)], axis=0)
     if bad.any():
         column = int(np.argmax(bad > 0))
         raise ValueError(
-            f"X holds NaN or inf in column {names[column]!r}, in {bad[column]} of {len(x)} rows: "
-            f"drop these rows, or fill the values in (sklearn.impute.SimpleImputer)"
+            f"X holds inf in column {names[column]!r}, in {bad[column]} of {len(x)} rows: drop these "
+            "rows, or mark the values as missing (NaN)"
         )

@@ -1,12 +1,12 @@
-"""The settings of a soft tree or a boosted ensemble, and one function that fits many of them.
+"""The settings of a soft tree or an ensemble, and one function that fits many of them.
 
 Estimators, experiments, bandits and pictures all describe their models by :class:`SoftTrees`. All
 but the bandits, which learn step by step, train with :func:`fit_many`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,20 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from sklearn.utils import check_random_state
 
 from vst.arrays import AnyArray, Inputs, Rows
-from vst.boosting import NoiseUpdate, draw_ensemble, fit_ensemble, stack_trees
-from vst.bound import Hyperparameters
+from vst.boosting import NoiseUpdate, draw_ensemble, fit_ensemble, fit_noise, stack_trees
+from vst.bound import Hyperparameters, Shape
+from vst.classes import ClassDraws, ClassShape
 from vst.convergence import Fit
 from vst.inference import Program, fit
+from vst.joint import EnsembleNoise, JointDraws, JointShape, joined
 from vst.memory import require_draws, require_training
 from vst.posterior import LowRankGaussian
 from vst.predictive import Draws, TreeDraws, draw_parameters
-from vst.tree import SMALLEST_SCALE, Leaves, Noise, TreeShape
+from vst.preprocessing import Axes
+from vst.tree import SMALLEST_SCALE, Leaves, TreeShape
+
+#: How the trees of an ensemble are trained: in turn on residuals (Algorithm 1), or all at once.
+Training = Literal["boosting", "joint"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class SoftTrees:
     beta: float = 5.0
     prior_scale: float = 1.0
     learning_rate: float = 1e-2
-    steps: int = 8000
+    steps: int = 10_000
     tol: float = 0.01
     batch_size: int = 128
     mc_samples: int = 1
@@ -51,11 +57,27 @@ class SoftTrees:
     prior_sigma_alpha: float = 3.0
     prior_sigma_beta: float = 1.0
     noise_update: NoiseUpdate = "paper"
+    training: Training = "boosting"
+    noise: EnsembleNoise = "constant"
 
-    def shape(self, in_features: int) -> TreeShape:
-        """The shape of one tree with ``in_features`` inputs."""
-        noise: Noise = "shared" if self.n_trees else "leaf"
-        return TreeShape(in_features, self.depth, self.leaves, noise, self.smallest_scale)
+    @property
+    def axes(self) -> Axes:
+        """The coordinates of the inputs."""
+        return "whitened" if self.whiten else "principal"
+
+    def shape(self, in_features: int) -> TreeShape | JointShape:
+        """The shape of what is trained: one tree with ``in_features`` inputs, or all of them."""
+        tree = TreeShape(in_features, self.depth, self.leaves, smallest_scale=self.smallest_scale)
+        if not self.n_trees:
+            return tree
+        if self.training == "joint":
+            return JointShape.of(tree, self.n_trees, self.noise)
+        return replace(tree, noise="shared")
+
+    @property
+    def has_one_vector(self) -> bool:
+        """Whether the ensemble has one posterior: its noise then does not need the training rows."""
+        return self.n_trees > 0 and (self.training == "joint" or self.noise == "tree")
 
     def program(self, in_features: int) -> Program:
         """The static settings, which determine the compiled program."""
@@ -67,12 +89,27 @@ class SoftTrees:
 
     def require_memory(self, rows: int, in_features: int, *, draws: int = 0) -> None:
         """Raise TooLargeError if the fit or its draws would not fit in memory."""
-        program, trees = self.program(in_features), max(self.n_trees, 1)
+        program, trees = (
+            self.program(in_features),
+            1 if self.training == "joint" else max(self.n_trees, 1),
+        )
         require_training(
             program.shape, rank=self.rank, batch_size=self.batch_size, mc_samples=self.mc_samples,
             replicas=self.members, rows=rows, steps=self.steps, n_trees=trees,
         )  # fmt: skip
         require_draws(draws, trees * program.shape.n_params)
+
+
+@dataclass(frozen=True)
+class SoftClassTrees(SoftTrees):
+    """The settings of a VST or VSGBM for classes; all trees of the latter are trained at once."""
+
+    n_classes: int = 2
+    training: Training = "joint"
+
+    def shape(self, in_features: int) -> ClassShape:  # type: ignore[override]
+        """The shape of what is trained."""
+        return ClassShape(in_features, self.depth, self.leaves, self.n_classes, self.n_trees)
 
 
 #: The default ensemble: each of its trees trains half as long as a single tree.
@@ -126,16 +163,18 @@ class FittedStack:
 
     settings: Sequence[SoftTrees]
     streams: Sequence[Streams]
-    shape: TreeShape
-    trees: list[Fit]  #: one per tree; its replicas are the members of fit 0, then of fit 1, ...
+    shape: Shape  #: of what ``posteriors`` describes
+    trees: list[
+        Fit
+    ]  #: one per training run; its replicas are the members of fit 0, then of fit 1, ...
+    stacked: LowRankGaussian  #: posteriors of all replicas, then trees if each has its own
     x: Inputs
     y: Float[AnyArray, " n"]
     rows: Rows
 
     def posteriors(self, i: int) -> LowRankGaussian:
-        """Posteriors of fit ``i``, stacked over members, then trees for a VSGBM."""
-        stacked = stack_trees(self.trees) if self.settings[i].n_trees else self.trees[0].posteriors
-        return jax.tree.map(lambda part: part[self.replicas(i)], stacked)
+        """Posteriors of fit ``i``, stacked over members, then trees if each has its own."""
+        return jax.tree.map(lambda part: part[self.replicas(i)], self.stacked)
 
     def elbo(self, i: int) -> Float[np.ndarray, "members trees steps"]:
         """The objective at each step, in nats per row; NaN after a tree was done."""
@@ -148,9 +187,9 @@ class FittedStack:
     def draws(self, i: int, n: int) -> Draws:
         """Draw ``n`` times from the posterior of fit ``i``; for a VSGBM, including its noise."""
         setting, key = self.settings[i], self.streams[i].drawing
-        if not setting.n_trees:
-            thetas = draw_parameters(key, self.posteriors(i), n)
-            return TreeDraws(thetas, jnp.asarray(setting.beta, thetas.dtype), self.shape)
+        if not setting.n_trees or setting.has_one_vector:
+            return draw_model(key, self.shape, setting.beta, self.posteriors(i), n)
+        assert isinstance(self.shape, TreeShape)
         return draw_ensemble(
             key,
             self.shape,
@@ -163,12 +202,18 @@ class FittedStack:
             noise_update=setting.noise_update,
         )
 
-    def training_rows(self, i: int) -> tuple[Inputs, Float[AnyArray, " m"]]:
-        """Training inputs and targets of fit ``i``."""
+    def training_rows(
+        self, i: int
+    ) -> tuple[Inputs, Float[AnyArray, " m"], Float[np.ndarray, " m"] | None]:
+        """Training inputs, targets and weights of fit ``i``; None if all weights are 1."""
+        if self.rows.totals is not None:
+            own, times = np.unique(self.rows.rows(i), return_counts=True)
+            weights = times * float(self.rows.totals[i] / self.rows.counts[i])
+            return self.x[own], self.y[own], weights
         if self.rows.counts[i] == len(self.x):
-            return self.x, self.y  # a large table is not copied
+            return self.x, self.y, None  # a large table is not copied
         used = self.rows.rows(i)
-        return self.x[used], self.y[used]
+        return self.x[used], self.y[used], None
 
     def replicas(self, i: int) -> slice:
         """The members of fit ``i`` among the replicas of a tree."""
@@ -208,18 +253,32 @@ def fit_many(
         *(jnp.asarray(np.repeat(column, first.members), jnp.float32) for column in columns)
     )
     replicas, keys = rows.repeat(first.members), _joined([each.training for each in streams])
-    if first.n_trees:
-        trees = fit_ensemble(
-            keys, program, hyper, x, y, replicas,
-            n_trees=first.n_trees, steps=first.steps, tol=first.tol, progress=progress,
-        )  # fmt: skip
-    else:
-        fitted = fit(
-            keys, program, hyper, x, y, replicas,
-            steps=first.steps, tol=first.tol, progress=progress,
-        )  # fmt: skip
-        trees = [fitted]
-    return FittedStack(settings, streams, program.shape, trees, x, y, rows)
+    given = keys, program, hyper
+    how: Any = {"steps": first.steps, "tol": first.tol, "progress": progress}
+    if not first.n_trees or first.training == "joint":
+        trees = [fit(*given, x, y, replicas, **how)]
+        return FittedStack(settings, streams, program.shape, trees, trees[0].posteriors, x, y, rows)
+    trees = fit_ensemble(*given, x, y, replicas, n_trees=first.n_trees, **how)
+    stacked = stack_trees(trees)
+    if first.noise == "constant":
+        return FittedStack(settings, streams, program.tree, trees, stacked, x, y, rows)
+    noise = fit_noise(*given, trees, x, y, replicas, **how)
+    noise_tree = replace(program.tree, noise="leaf")
+    shape, stacked = joined(program.tree, stacked, noise_tree, noise.posteriors)
+    return FittedStack(settings, streams, shape, [*trees, noise], stacked, x, y, rows)
+
+
+def draw_model(
+    key: PRNGKeyArray, shape: Shape, beta: float, posteriors: LowRankGaussian, n: int
+) -> Any:
+    """Draw ``n`` times from the posteriors of a model with one parameter vector."""
+    thetas = draw_parameters(key, posteriors, n)
+    if isinstance(shape, ClassShape):
+        return ClassDraws(thetas, jnp.asarray(beta, thetas.dtype), shape)
+    if isinstance(shape, JointShape):
+        return JointDraws(thetas, jnp.asarray(beta, thetas.dtype), shape)
+    assert isinstance(shape, TreeShape)
+    return TreeDraws(thetas, jnp.asarray(beta, thetas.dtype), shape)
 
 
 def fit_one(
@@ -228,10 +287,13 @@ def fit_one(
     x: Inputs,
     y: Float[AnyArray, " n"],
     *,
+    weights: Float[np.ndarray, " n"] | None = None,
     progress: str | None = None,
 ) -> FittedStack:
-    """Fit one model to all rows."""
-    return fit_many([setting], [streams], x, y, Rows.all(len(x)), progress=progress)
+    """Fit one model to all rows, which may have weights."""
+    n = len(x)
+    rows = Rows.all(n) if weights is None else Rows.of([np.arange(n)], weights)
+    return fit_many([setting], [streams], x, y, rows, progress=progress)
 
 
 _joined = jax.jit(jnp.concatenate)

@@ -6,6 +6,7 @@ contiguous rows, which halves the cost of a training step.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -103,6 +104,20 @@ class TreeShape:
         """Length ``p`` of the parameter vector."""
         return self.n_affine * (self.in_features + 1) + self.n_constants
 
+    def log_likelihood(
+        self,
+        beta: Float[Array, ""],
+        affine: Float[Array, "affine n"],
+        constants: Float[Array, "constants _"],
+        y: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        """Log density of each row's target, given the outputs of the affine maps and the constants."""
+        if self.noise == "leaf":
+            logits, means, raw_scales = split_outputs(self, affine, constants)
+            return mixture_log_prob(beta * logits, means, raw_scales, y, self.smallest_scale)
+        leaf = leaf_outputs(self, beta, affine, constants)
+        return normal_log_prob(y, mean(leaf), leaf.scales[0])  # all scales are equal
+
 
 class LeafOutputs(NamedTuple):
     """The leaves' outputs for each row of a batch."""
@@ -145,8 +160,14 @@ class SoftTree(nnx.Module):
 
     def __call__(self, x: Float[Array, "n d"]) -> LeafOutputs:
         """Route each row and evaluate every leaf (eq. 6 to 13 of the paper)."""
-        affine, constants = self.affine[...] @ with_bias(x).T, self.constants[...][:, None]
-        return leaf_outputs(self.shape, self.beta[...], affine, constants)
+        return leaf_outputs(self.shape, *self._outputs(x))
+
+    def _outputs(
+        self, x: Float[Array, "n d"]
+    ) -> tuple[Float[Array, ""], Float[Array, "affine n"], Float[Array, "constants 1"]]:
+        """The inverse temperature, the outputs of the affine maps, and the constants."""
+        affine = self.affine[...] @ with_bias(x).T
+        return self.beta[...], affine, self.constants[...][:, None]
 
     def mean(self, x: Float[Array, "n d"]) -> Float[Array, " n"]:
         """The soft tree's output ``f(x)``: leaf means weighted by leaf probabilities (eq. 4)."""
@@ -154,7 +175,21 @@ class SoftTree(nnx.Module):
 
     def log_likelihood(self, x: Float[Array, "n d"], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """``log p(y | x, theta)``: the mixture over leaves (eq. 6), or one Normal around the mean."""
-        return log_likelihood(self.shape, self(x), y)
+        return self.shape.log_likelihood(*self._outputs(x), y)
+
+
+def split_outputs(
+    shape: TreeShape, affine: Float[Array, "affine n"], constants: Float[Array, "constants _"]
+) -> tuple[Float[Array, "nodes n"], Float[Array, "leaves n"], Float[Array, "_ n"]]:
+    """The gates' logits, and the leaves' means and raw scales; the latter only with leaf noise."""
+    if shape.leaves == "linear":
+        # The gradient of a split concatenates; that of slices adds padded arrays, which is slow.
+        logits, outputs = jnp.split(affine, [shape.n_nodes])
+    else:
+        logits, constants = affine, constants[: shape.n_leaf_outputs]
+        outputs = jnp.broadcast_to(constants, (shape.n_leaf_outputs, affine.shape[1]))
+    means, raw_scales = jnp.split(outputs, [shape.n_leaves])
+    return logits, means, raw_scales
 
 
 def leaf_outputs(
@@ -164,13 +199,7 @@ def leaf_outputs(
     constants: Float[Array, "constants _"],
 ) -> LeafOutputs:
     """What the leaves return for each row, from the outputs of the affine maps and the constants."""
-    constants = jnp.broadcast_to(constants, (shape.n_constants, affine.shape[1]))
-    if shape.leaves == "linear":
-        # The gradient of a split concatenates; that of slices adds padded arrays, which is slow.
-        logits, outputs = jnp.split(affine, [shape.n_nodes])
-    else:
-        logits, outputs = affine, constants[: shape.n_leaf_outputs]
-    means, raw_scales = jnp.split(outputs, [shape.n_leaves])
+    logits, means, raw_scales = split_outputs(shape, affine, constants)
     log_probs = leaf_log_probs(beta * logits, shape.depth)
     if shape.noise == "leaf":
         return LeafOutputs(log_probs, means, softplus(raw_scales) + shape.smallest_scale)
@@ -186,13 +215,96 @@ def mean(leaf: LeafOutputs) -> Float[Array, " n"]:
     return jnp.sum(jnp.exp(leaf.log_probs) * leaf.means, axis=0)
 
 
-def log_likelihood(
-    shape: TreeShape, leaf: LeafOutputs, y: Float[Array, " n"]
+@partial(jax.custom_vjp, nondiff_argnums=(4,))
+def mixture_log_prob(
+    logits: Float[Array, "nodes n"],
+    means: Float[Array, "leaves n"],
+    raw_scales: Float[Array, "leaves n"],
+    y: Float[Array, " n"],
+    smallest_scale: float,
 ) -> Float[Array, " n"]:
-    """Log density of each row's target, given what the leaves return."""
-    if shape.noise != "leaf":  # all scales are equal
-        return normal_log_prob(y, mean(leaf), leaf.scales[0])
-    return log_sum_exp(leaf.log_probs + normal_log_prob(y, leaf.means, leaf.scales))
+    """Log density of each row's target: the mixture over the leaves (eq. 6).
+
+    The gradient is in closed form: what a leaf, or all leaves below a gate, contribute is weighted by
+    their share of the density. The automatic one computed most exponentials again, and a step's
+    gradient took 1.2 times as long. There is no forward mode.
+    """
+    return _mixture(logits, means, raw_scales, y, smallest_scale)[0]
+
+
+class _Kept(NamedTuple):
+    """What the gradient of the mixture needs of its value."""
+
+    logits: Float[Array, "nodes n"]
+    u: Float[Array, "nodes n"]  #: exp(-|logits|)
+    likelier: Float[Array, "nodes n"]  #: probability of the likelier child
+    raw_scales: Float[Array, "leaves n"]
+    v: Float[Array, "leaves n"]  #: exp(-|raw_scales|)
+    inverse: Float[Array, "leaves n"]  #: 1 / scale
+    z: Float[Array, "leaves n"]
+    weights: Float[Array, "leaves n"]  #: proportional to each leaf's part of the density
+    total: Float[Array, " n"]  #: sum of the weights
+
+
+def _mixture(
+    logits: Float[Array, "nodes n"],
+    means: Float[Array, "leaves n"],
+    raw_scales: Float[Array, "leaves n"],
+    y: Float[Array, " n"],
+    smallest_scale: float,
+) -> tuple[Float[Array, " n"], _Kept]:
+    """The value, and what its gradient needs.
+
+    ``sigma(z)`` is ``exp(min(z, 0)) / (1 + exp(-|z|))``. Only the first factor can underflow, so only
+    this one is kept as a logarithm; the others, and 1 / scale, multiply the weights and need none.
+    """
+    u, v = jnp.exp(-jnp.abs(logits)), jnp.exp(-jnp.abs(raw_scales))
+    likelier = 1 / (1 + u)
+    exponents, factors = _paths(logits, likelier)
+    inverse = 1 / (jnp.maximum(raw_scales, 0) + _log1p(v) + smallest_scale)
+    z = (y - means) * inverse
+    exponents = exponents - 0.5 * jnp.square(z)
+    largest = jnp.max(exponents, axis=0)
+    weights = factors * inverse * jnp.exp(exponents - largest)
+    total = jnp.sum(weights, axis=0)
+    kept = _Kept(logits, u, likelier, raw_scales, v, inverse, z, weights, total)
+    return largest + jnp.log(total) - HALF_LOG_TWO_PI, kept
+
+
+def _paths(
+    logits: Float[Array, "nodes n"], likelier: Float[Array, "nodes n"]
+) -> tuple[Float[Array, "leaves n"], Float[Array, "leaves n"]]:
+    """Each leaf's log probability, without the product of ``likelier`` along its path; this product."""
+    nodes, n = logits.shape
+    signs = jnp.asarray([[-1], [1]], logits.dtype)
+    children = jnp.minimum(signs * logits[:, None], 0)
+    exponents, factors = jnp.zeros((1, n), logits.dtype), jnp.ones((1, n), logits.dtype)
+    while len(exponents) <= nodes:
+        level = slice(len(exponents) - 1, 2 * len(exponents) - 1)
+        exponents = (exponents[:, None] + children[level]).reshape(-1, n)
+        factors = jnp.repeat(factors * likelier[level], 2, axis=0)
+    return exponents, factors
+
+
+def _mixture_backward(_: float, kept: _Kept, g: Float[Array, " n"]) -> tuple[Array, ...]:
+    """Gradients for logits, means, raw scales and targets."""
+    logits, u, likelier, raw_scales, v, inverse, z, weights, total = kept
+    shares = weights * (g / total)
+    slopes = shares * inverse
+    to_means = slopes * z
+    to_raw_scales = slopes * (z * z - 1) * jnp.where(raw_scales >= 0, 1, v) / (1 + v)
+    right = jnp.where(logits >= 0, 1, u) * likelier
+    left = jnp.where(logits >= 0, u, 1) * likelier  # exact where 1 - right is not
+    levels = [logits[:0]]
+    while len(shares) > 1:
+        half = len(shares) // 2
+        level, pairs = slice(half - 1, 2 * half - 1), shares.reshape(half, 2, -1)
+        levels.insert(0, pairs[:, 1] * left[level] - pairs[:, 0] * right[level])
+        shares = pairs[:, 0] + pairs[:, 1]
+    return jnp.concatenate(levels), to_means, to_raw_scales, -jnp.sum(to_means, axis=0)
+
+
+mixture_log_prob.defvjp(_mixture, _mixture_backward)
 
 
 def leaf_log_probs(logits: Float[Array, "nodes n"], depth: int) -> Float[Array, "leaves n"]:
@@ -226,8 +338,8 @@ def with_bias(x: Float[Array, "n d"]) -> Float[Array, "n d+1"]:
 def softplus(z: Array) -> Array:
     """``log(1 + exp(z))``; value and gradient share one exponential.
 
-    This and :func:`log_sum_exp` replace the general versions in ``jax.nn``. Their handling of infinite
-    arguments, which do not occur here, took a third of a training step.
+    It replaces the general version in ``jax.nn``, whose handling of infinite arguments, which do not
+    occur here, is slow.
     """
     return jnp.maximum(z, 0) + _log1p(jnp.exp(-jnp.abs(z)))
 
@@ -250,9 +362,3 @@ def _log1p(u: Array) -> Array:
         return jnp.log1p(u)
     t = u / (2 + u)
     return 2 * t * jnp.polyval(ARTANH, t * t)
-
-
-def log_sum_exp(z: Float[Array, "leaves n"]) -> Float[Array, " n"]:
-    """``log(sum(exp(z)))`` over the first axis."""
-    largest = jax.lax.stop_gradient(jnp.max(z, axis=0))
-    return largest + jnp.log(jnp.sum(jnp.exp(z - largest), axis=0))

@@ -4,11 +4,20 @@ from dataclasses import asdict
 from inspect import signature
 from typing import Any
 
+from vst.estimators.choosing import VSTRegressorCV
+from vst.estimators.classifiers import VSGBMClassifier, VSTClassifier
 from vst.estimators.ensemble import VSGBMRegressor
 from vst.estimators.tree import VSTRegressor
 from vst.soft_trees import SoftTrees
 
-__all__ = ["VSGBMRegressor", "VSTRegressor", "estimator"]
+__all__ = [
+    "VSGBMClassifier",
+    "VSGBMRegressor",
+    "VSTClassifier",
+    "VSTRegressor",
+    "VSTRegressorCV",
+    "estimator",
+]
 
 
 def estimator(setting: SoftTrees, **options: Any) -> VSTRegressor | VSGBMRegressor:

@@ -1,46 +1,39 @@
-"""What the estimators share: preparation of the table, checks, prediction, saving."""
+"""What all estimators share: preparation of the table, prediction, saving."""
 
+import re
 from abc import ABC, abstractmethod
-from dataclasses import asdict
 from os import PathLike
 from typing import Any, Self
 
 import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from vst import storage
-from vst.arrays import Inputs
-from vst.convergence import require_convergence, warn_unless_converged
-from vst.minibatches import CHUNK
-from vst.posterior import LowRankGaussian, unstack
+from vst.arrays import Inputs, row_blocks
+from vst.blocks import map_rows
+from vst.class_distribution import ClassDistribution, probabilities
+from vst.encoding import TableEncoder
 from vst.predictive import (
-    Draws,
     PredictiveDistribution,
-    map_rows,
     mean_functions,
 )
 from vst.preprocessing import (
+    Axes,
     Standardised,
     Standardiser,
     Table,
-    TableEncoder,
     check_new_data,
     check_training_data,
+    check_weights,
     count,
-    one_of,
-    positive,
     target_units,
-    training_inputs,
 )
 from vst.runtime import require_own_process
-from vst.soft_trees import FittedStack, Seed, SoftTrees, Streams, fit_one, seed_of
-from vst.tree import TreeShape
-
-TREE = SoftTrees()
+from vst.soft_trees import Seed, seed_of
 
 #: Default number of posterior draws for a prediction.
 DEFAULT_DRAWS = 100
@@ -49,37 +42,40 @@ DEFAULT_DRAWS = 100
 FUNCTIONS = 1 << 20
 
 
-class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
-    """What both models share: preparation of the table, checks, prediction, saving."""
+class VariationalModel(BaseEstimator, ABC):
+    """What all estimators share: preparation of the table, weights, saving."""
+
+    #: Whether to standardise features and target; an argument of some subclasses.
+    standardise: bool = True
 
     # Set by the subclasses' signatures.
-    whiten: bool
-    standardise: bool
     random_state: Seed
     progress: bool
 
     # Set by fit.
     encoder_: TableEncoder | None
     standardiser_: Standardiser
-    target_mean_: float
-    target_scale_: float
     seed_: int | list[int]
-    shape_: TreeShape
-    beta_: float
-    stacked_posteriors_: LowRankGaussian
-    elbo_: Float[np.ndarray, "members *trees steps"]
-    n_iter_: int
-    converged_: bool
 
-    def fit(self, X: Table, y: Float[np.ndarray, " n"]) -> Self:
+    def fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Float[np.ndarray, " n"] | None = None,
+    ) -> Self:
         """Fit the model to a table and its target.
 
         Parameters
         ----------
         X
-            Features: an array, or a DataFrame. Text and category columns are one-hot encoded.
+            Features: an array, or a DataFrame. Text and category columns are one-hot encoded. Values may
+            be missing (NaN, None, pd.NA): a missing number becomes its column's mean, and another
+            feature tells where; a missing text is a category of its own.
         y
-            Numeric target, one value per row.
+            Target, one per row: a number, or for a classifier any label.
+        sample_weight
+            Weight of each row: how many rows it counts as. Rows of weight 0 are left out. By default all
+            weights are 1.
 
         Returns
         -------
@@ -89,38 +85,102 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y)
+            self._fit(X, y, sample_weight)
         except BaseException:
             self.__dict__ = before
             raise
         return self
 
-    def _fit(self, X: Table, y: Float[np.ndarray, " n"]) -> None:
+    def _fit(self, X: Table, y: Any, sample_weight: Any) -> None:
         require_own_process()
         self._check_params()
-        x, y, self.encoder_ = check_training_data(self, X, y)
+        weights = None
+        if sample_weight is not None:
+            used, weights = check_weights(X, sample_weight)
+            if len(used) < _num_samples(X):
+                X, y = _safe_indexing(X, used), _safe_indexing(y, used)
+        x, y, self.encoder_ = check_training_data(self, X, y, numeric=is_regressor(self))
+        target = self._target(y, weights)
         if self.standardise:
-            self.standardiser_ = Standardiser.fit(x, whiten=self.whiten)
-            self.target_mean_, self.target_scale_ = target_units(y)
+            self.standardiser_ = Standardiser.fit(x, self._axes(), weights)
         else:
             self.standardiser_ = Standardiser.identity(x.shape[1])
-            self.target_mean_, self.target_scale_ = 0.0, 1.0
-        setting = self._setting()
-        setting.require_memory(*x.shape, draws=getattr(self, "draws", 0))
+            _refuse_gaps(x)
         self.seed_ = seed_of(self.random_state)
-        target = ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
-        label = type(self).__name__.removesuffix("Regressor") if self.progress else None
-        streams = Streams.of(self.seed_, setting.members, boosted=setting.n_trees > 0)
-        z = training_inputs(x, self.standardiser_, CHUNK * setting.batch_size * setting.members)
-        fitted = fit_one(setting, streams, z, target, progress=label)
-        for tree in fitted.trees:
-            require_convergence(tree)
-        self.shape_, self.beta_ = fitted.shape, setting.beta
-        self.stacked_posteriors_ = fitted.posteriors(0)
-        self.elbo_ = fitted.elbo(0) if setting.n_trees else fitted.elbo(0)[:, 0]
-        self.n_iter_ = self.elbo_.shape[-1]
-        self._keep(fitted)
-        self.converged_ = warn_unless_converged(fitted.trees, setting.steps, setting.tol)
+        self._train(x, target, weights)
+
+    @abstractmethod
+    def _target(
+        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None
+    ) -> Float[np.ndarray, " n"]:
+        """The target as the model is trained on it, after its units or classes have been kept."""
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the fitted model to one file of plain arrays and JSON, without pickle."""
+        check_is_fitted(self)
+        storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike) -> Self:
+        """Read a model written by :meth:`save`."""
+        return storage.load(cls, path)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "standardiser_" in vars(self)
+
+    def _new_data(self, X: Table) -> Standardised:
+        require_own_process()
+        check_is_fitted(self)
+        return check_new_data(self, X, self.encoder_, self.standardiser_)
+
+    @abstractmethod
+    def _axes(self) -> Axes:
+        """The coordinates of the standardised inputs."""
+
+    @abstractmethod
+    def _train(
+        self,
+        x: Float[np.ndarray, "n d"],
+        target: Float[np.ndarray, " n"],
+        weights: Float[np.ndarray, " n"] | None,
+    ) -> None:
+        """Fit to a checked table, not yet standardised, a standardised target, and weights."""
+
+    @abstractmethod
+    def _draws(self, n: int | None) -> Any:
+        """The first ``n`` draws for predictions; None means the default number."""
+
+    @abstractmethod
+    def _function_draws(self, key: PRNGKeyArray, n: int) -> Any:
+        """Fresh draws of the mean function, or of the probabilities of classes."""
+
+    def _fresh(self, n_samples: int, random_state: int | None) -> Any:
+        """Draws for ``sample_functions``."""
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        key = jax.random.fold_in(jax.random.key(seed), FUNCTIONS)
+        return self._function_draws(key, count("n_samples", n_samples))
+
+    @abstractmethod
+    def _check_params(self) -> None:
+        """Raise ValueError for a bad argument."""
+
+    @property
+    def _label(self) -> str | None:
+        """Label of the progress bar, if there is one."""
+        return re.sub("Regressor|Classifier", "", type(self).__name__) if self.progress else None
+
+
+class VariationalRegressor(RegressorMixin, VariationalModel):
+    """What all regressors share: the units of the target, and prediction."""
+
+    # Set by fit.
+    target_mean_: float
+    target_scale_: float
 
     def predict(
         self, X: Table, return_std: bool = False
@@ -150,76 +210,72 @@ class VariationalRegressor(RegressorMixin, BaseEstimator, ABC):
 
         One draw is one function: its value at a row does not depend on the other rows.
         """
-        x = self._new_data(X)
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        key = jax.random.fold_in(jax.random.key(seed), FUNCTIONS)
-        draws = self._function_draws(key, count("n_samples", n_samples))
+        x, draws = self._new_data(X), self._fresh(n_samples, random_state)
         return self.target_mean_ + self.target_scale_ * map_rows(mean_functions, draws, x)
 
-    @property
-    def posteriors_(self) -> list:
-        """One posterior per member; for a VSGBM, one list per member with one posterior per tree."""
-        return unstack(self.stacked_posteriors_)
-
-    @property
-    def posterior_(self) -> Any:
-        """The first member's posterior; for a VSGBM, a list with one per tree."""
-        return self.posteriors_[0]
-
-    @property
-    def n_params_(self) -> int:
-        """Number of parameters ``p`` of one tree."""
-        return self.stacked_posteriors_.mean.shape[-1]
-
-    def save(self, path: str | PathLike) -> None:
-        """Write the fitted model to one file of plain arrays and JSON, without pickle."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike) -> Self:
-        """Read a model written by :meth:`save`."""
-        return storage.load(cls, path)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "stacked_posteriors_" in vars(self)
-
-    def _new_data(self, X: Table) -> Standardised:
-        require_own_process()
-        check_is_fitted(self)
-        return check_new_data(self, X, self.encoder_, self.standardiser_)
-
-    def _setting(self) -> SoftTrees:
-        """Return this model's settings, converted to the types of :class:`SoftTrees`."""
-        own, usual = self.get_params(), asdict(TREE)
-        return SoftTrees(**{name: type(usual[name])(own[name]) for name in usual if name in own})
-
-    @abstractmethod
-    def _keep(self, fitted: FittedStack) -> None:
-        """Store what predictions need besides the posteriors."""
-
-    @abstractmethod
-    def _draws(self, n: int | None) -> Draws:
-        """The first ``n`` draws for predictions; None means the default number."""
-
-    @abstractmethod
-    def _function_draws(self, key: PRNGKeyArray, n: int) -> Draws:
-        """Fresh draws of the mean function."""
+    def _target(
+        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None
+    ) -> Float[np.ndarray, " n"]:
+        units = target_units(y, weights) if self.standardise else (0.0, 1.0)
+        self.target_mean_, self.target_scale_ = units
+        return ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
 
     def _distribution(self, x: Inputs, n: int | None) -> PredictiveDistribution:
         return PredictiveDistribution(self._draws(n), x, self.target_mean_, self.target_scale_)
 
-    def _check_params(self) -> None:
-        own = self.get_params()
-        for name in ("beta", "prior_scale", "learning_rate", "smallest_scale"):
-            positive(name, own[name])
-        for name in ("kl_weight", "tol"):
-            positive(name, own[name], zero_allowed=True)
-        for name in ("steps", "batch_size", "mc_samples", "members"):
-            count(name, own[name])
-        for name in ("depth", "rank"):
-            count(name, own[name], least=0)
-        for name in ("whiten", "standardise"):
-            one_of(name, own[name], (False, True))
-        if self.whiten and not self.standardise:
-            raise ValueError("whiten=True needs standardised features: set standardise=True")
+
+class VariationalClassifier(ClassifierMixin, VariationalModel):
+    """What all classifiers share: the classes, and prediction."""
+
+    # Set by fit.
+    classes_: np.ndarray
+
+    def predict(self, X: Table) -> np.ndarray:
+        """The most probable class of each row."""
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Table) -> Float[np.ndarray, "n classes"]:
+        """Probability of each class, in the order of ``classes_``."""
+        return self._distribution(self._new_data(X), None).proba
+
+    def predict_dist(self, X: Table, n_samples: int | None = None) -> ClassDistribution:
+        """The full predictive distribution of every row: probabilities, and parts of its uncertainty.
+
+        Parameters
+        ----------
+        n_samples
+            Posterior draws to average over, by default 100. Every call uses the same draws.
+        """
+        # A copy: the distribution is evaluated later, when the table may have changed.
+        x = self._new_data(X)[:]
+        return self._distribution(x, None if n_samples is None else count("n_samples", n_samples))
+
+    def sample_functions(
+        self, X: Table, n_samples: int = 10, random_state: int | None = 0
+    ) -> Float[np.ndarray, "n_samples n classes"]:
+        """Posterior draws of the probabilities of the classes, each evaluated at all rows."""
+        x, draws = self._new_data(X), self._fresh(n_samples, random_state)
+        return map_rows(probabilities, draws, x).transpose(0, 2, 1)
+
+    def _target(
+        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None
+    ) -> Float[np.ndarray, " n"]:
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class, {self.classes_[0]!r}: a classifier needs rows of at least two"
+            )
+        return codes.astype(np.float32)
+
+    def _distribution(self, x: Inputs, n: int | None) -> ClassDistribution:
+        return ClassDistribution(self._draws(n), x, self.classes_)
+
+
+def _refuse_gaps(x: Float[np.ndarray, "n d"]) -> None:
+    """Features that are taken as they are cannot have gaps: their means are not known."""
+    if any(np.isnan(block).any() for block in row_blocks(x)):
+        raise ValueError(
+            "X holds NaN, which standardise=False does not fill in: set standardise=True, or fill the "
+            "values in (sklearn.impute.SimpleImputer)"
+        )

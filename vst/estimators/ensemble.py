@@ -1,28 +1,41 @@
-"""The estimator of boosted variational soft trees."""
+"""The estimator of ensembles of variational soft trees."""
+
+from typing import Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from vst.boosting import EnsembleDraws, NoiseUpdate
-from vst.estimators.base import DEFAULT_DRAWS, VariationalRegressor
-from vst.predictive import draw_parameters
+from vst.estimators.base import DEFAULT_DRAWS
+from vst.estimators.single import SingleModelRegressor
+from vst.joint import EnsembleNoise, JointShape
+from vst.predictive import Draws, draw_parameters
 from vst.preprocessing import count, one_of, positive
-from vst.soft_trees import BOOSTED, FittedStack, Seed
-from vst.tree import Leaves
+from vst.soft_trees import BOOSTED, FittedStack, Seed, Streams, Training, draw_model
+from vst.tree import Leaves, TreeShape
 
 
-class VSGBMRegressor(VariationalRegressor):
-    """Variational soft GBM: variational soft trees boosted on each other's residuals (Algorithm 1).
+class VSGBMRegressor(SingleModelRegressor):
+    """Variational soft GBM: a sum of variational soft trees, by default boosted as in Algorithm 1.
 
-    The trees return their mean. The noise variance is the same everywhere and has an inverse-Gamma
-    posterior. Parameters not listed here are those of :class:`VSTRegressor`.
+    There the trees are fitted in turn to the residuals of the earlier ones, and return their mean. The
+    noise variance is the same everywhere and has an inverse-Gamma posterior. Two options, which the
+    paper does not have, change that; ``training="joint", noise="tree"`` together predict best.
+    Parameters not listed here are those of :class:`VSTRegressor`.
 
     Parameters
     ----------
     n_trees
         Number of trees.
+    training
+        ``"boosting"``: one tree after the other; ``"joint"``: all trees at once, with one posterior over
+        all their parameters. Each tree then counts ``1 / sqrt(n_trees)``, so that the prior of the sum
+        does not grow with their number.
+    noise
+        ``"constant"``: the same everywhere; ``"tree"``: a further soft tree, a VST around the sum of the
+        others. It is the last tree to be boosted, or trained with them.
     steps
-        Gradient steps per tree.
+        Gradient steps per training run: of each tree, or of all trees at once.
     prior_sigma_alpha, prior_sigma_beta
         Shape and scale of the inverse-Gamma prior on the noise variance (standardised units).
     noise_update
@@ -31,14 +44,15 @@ class VSGBMRegressor(VariationalRegressor):
     draws
         Joint draws of trees and noise, made at the end of the fit. The noise of a draw depends on the
         training data, which the fitted model does not keep, so ``predict_dist`` cannot use more
-        draws. ``sample_functions`` can.
+        draws. ``sample_functions`` can. Used for boosting with constant noise only.
 
     Attributes
     ----------
-    posteriors_ : list of lists of LowRankGaussian
-        One list per member with one posterior per tree; ``posterior_`` is the first.
-    elbo_ : array of shape (members, n_trees, steps taken)
-        Objective of each tree at every step, in nats per row; NaN after a tree was done.
+    posteriors_ : list
+        One per member, ``posterior_`` is the first: a list with one LowRankGaussian per tree; or, with
+        joint training or a noise tree, one LowRankGaussian over all parameters.
+    elbo_ : array of shape (members, training runs, steps taken)
+        Objective of each run at every step, in nats per row; NaN after a run was done.
     """
 
     noise_scales_: Float[Array, " draws"]
@@ -47,6 +61,8 @@ class VSGBMRegressor(VariationalRegressor):
     def __init__(
         self,
         n_trees: int = BOOSTED.n_trees,
+        training: Training = BOOSTED.training,
+        noise: EnsembleNoise = BOOSTED.noise,
         depth: int = BOOSTED.depth,
         leaves: Leaves = BOOSTED.leaves,
         rank: int = BOOSTED.rank,
@@ -60,7 +76,7 @@ class VSGBMRegressor(VariationalRegressor):
         whiten: bool = bool(BOOSTED.whiten),
         kl_weight: float = BOOSTED.kl_weight,
         members: int = BOOSTED.members,
-        smallest_scale: float = BOOSTED.smallest_scale,
+        smallest_scale: float | Literal["auto"] = "auto",
         prior_sigma_alpha: float = BOOSTED.prior_sigma_alpha,
         prior_sigma_beta: float = BOOSTED.prior_sigma_beta,
         noise_update: NoiseUpdate = BOOSTED.noise_update,
@@ -70,6 +86,8 @@ class VSGBMRegressor(VariationalRegressor):
         progress: bool = False,
     ):
         self.n_trees = n_trees
+        self.training = training
+        self.noise = noise
         self.depth = depth
         self.leaves = leaves
         self.rank = rank
@@ -99,13 +117,22 @@ class VSGBMRegressor(VariationalRegressor):
         positive("prior_sigma_alpha", self.prior_sigma_alpha)
         positive("prior_sigma_beta", self.prior_sigma_beta)
         one_of("noise_update", self.noise_update, ("paper", "conjugate"))
+        one_of("training", self.training, ("boosting", "joint"))
+        one_of("noise", self.noise, ("constant", "tree"))
 
     def _keep(self, fitted: FittedStack) -> None:
+        for name in ("thetas_", "noise_scales_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(self.shape_, JointShape):
+            return
         draws = fitted.draws(0, int(self.draws))
         assert isinstance(draws, EnsembleDraws)
         self.thetas_, self.noise_scales_ = draws.thetas, draws.noise_scale
 
-    def _draws(self, n: int | None) -> EnsembleDraws:
+    def _draws(self, n: int | None) -> Draws:
+        if isinstance(self.shape_, JointShape):
+            drawing = Streams.of(self.seed_, boosted=True).drawing
+            return self._function_draws(drawing, DEFAULT_DRAWS if n is None else n)
         kept = len(self.noise_scales_)
         if n is not None and n > kept:
             raise ValueError(
@@ -114,10 +141,13 @@ class VSGBMRegressor(VariationalRegressor):
             )
         return self._ensemble(self.thetas_[:n], self.noise_scales_[:n])
 
-    def _function_draws(self, key: PRNGKeyArray, n: int) -> EnsembleDraws:
+    def _function_draws(self, key: PRNGKeyArray, n: int) -> Draws:
+        if isinstance(self.shape_, JointShape):
+            return draw_model(key, self.shape_, self.beta_, self.stacked_posteriors_, n)
         thetas = draw_parameters(key, self.stacked_posteriors_, n)
         return self._ensemble(thetas, jnp.zeros(n, thetas.dtype))
 
     def _ensemble(self, thetas: Array, noise_scales: Array) -> EnsembleDraws:
+        assert isinstance(self.shape_, TreeShape)
         beta = jnp.asarray(self.beta_, thetas.dtype)
         return EnsembleDraws(thetas, noise_scales, beta, self.shape_)

@@ -1,15 +1,17 @@
 """The estimator of a single variational soft tree."""
 
-import jax.numpy as jnp
+from typing import Literal
+
 from jaxtyping import PRNGKeyArray
 
-from vst.estimators.base import DEFAULT_DRAWS, TREE, VariationalRegressor
-from vst.predictive import TreeDraws, draw_parameters
-from vst.soft_trees import FittedStack, Seed, Streams
-from vst.tree import Leaves
+from vst.estimators.base import DEFAULT_DRAWS
+from vst.estimators.single import TREE, SingleModelRegressor
+from vst.predictive import Draws
+from vst.soft_trees import FittedStack, Seed, Streams, draw_model
+from vst.tree import Leaves, TreeShape
 
 
-class VSTRegressor(VariationalRegressor):
+class VSTRegressor(SingleModelRegressor):
     """Variational soft tree: one soft decision tree with a low-rank Gaussian posterior.
 
     Every leaf is a Normal, and the target is a mixture of the leaves, weighted by the tree's soft
@@ -47,9 +49,10 @@ class VSTRegressor(VariationalRegressor):
     members
         Number of posteriors fitted from different starts; predictions mix them. Not in the paper.
     smallest_scale
-        Smallest standard deviation of a leaf, in units of the target's. If many targets are equal,
-        because they are rounded or counts, the density at these values has no other limit: then set
-        this to the rounding error, a third of the distance between two values. Not in the paper.
+        Smallest standard deviation of a leaf, in units of the target's. A target with few values, such
+        as a count or a grade, needs one: nothing else limits the density at these values. ``"auto"``
+        takes the rounding error, 0.29 of the distance between two values, for a target with at most 20
+        values, and 1e-6 for others. Not in the paper.
     standardise
         Standardise features and target. Set to False if they already are standardised.
     random_state
@@ -84,6 +87,8 @@ class VSTRegressor(VariationalRegressor):
     True
     """
 
+    shape_: TreeShape
+
     def __init__(
         self,
         depth: int = TREE.depth,
@@ -99,7 +104,7 @@ class VSTRegressor(VariationalRegressor):
         whiten: bool = bool(TREE.whiten),
         kl_weight: float = TREE.kl_weight,
         members: int = TREE.members,
-        smallest_scale: float = TREE.smallest_scale,
+        smallest_scale: float | Literal["auto"] = "auto",
         standardise: bool = True,
         random_state: Seed = 0,
         progress: bool = False,
@@ -125,10 +130,9 @@ class VSTRegressor(VariationalRegressor):
     def _keep(self, fitted: FittedStack) -> None:
         """Nothing: the posteriors are all that predictions need."""
 
-    def _draws(self, n: int | None) -> TreeDraws:
+    def _draws(self, n: int | None) -> Draws:
         drawing = Streams.of(self.seed_).drawing
         return self._function_draws(drawing, DEFAULT_DRAWS if n is None else n)
 
-    def _function_draws(self, key: PRNGKeyArray, n: int) -> TreeDraws:
-        thetas = draw_parameters(key, self.stacked_posteriors_, n)
-        return TreeDraws(thetas, jnp.asarray(self.beta_, thetas.dtype), self.shape_)
+    def _function_draws(self, key: PRNGKeyArray, n: int) -> Draws:
+        return draw_model(key, self.shape_, self.beta_, self.stacked_posteriors_, n)
