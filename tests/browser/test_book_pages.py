@@ -94,11 +94,11 @@ def test_a_mark_of_the_big_picture_can_be_pointed_at(browser, book_url):
     found = browser.execute_script("""
         const picture = document.querySelector("object.hoverable").contentDocument;
         const titles = [...picture.querySelectorAll("title")];
-        const title = titles.find((one) => one.textContent.startsWith("VST+, this book: "));
+        const title = titles.find((one) => one.textContent.startsWith("VST (CV), this book: "));
         const box = title.parentElement.getBoundingClientRect();
         const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
         return [title.textContent, picture.elementFromPoint(x, y).closest("g[id]:has(title)").id,
                 title.parentElement.id];
     """)
-    assert re.match(r"VST\+, this book: \S+ ± \S+", found[0])
+    assert re.match(r"VST \(CV\), this book: \S+ ± \S+", found[0])
     assert found[1] == found[2]

@@ -8,7 +8,7 @@ from vst.cli import main
 from vst.companion.experiments import datasets, runner
 from vst.companion.experiments.experiment import obtain
 from vst.companion.experiments.regression import REGRESSION
-from vst.companion.models import MODELS
+from vst.companion.models import MODELS, Size
 from vst.errors import UserError
 
 
@@ -26,12 +26,12 @@ def homes(tmp_path):
 
 
 def test_a_size_is_known_without_the_file():
-    assert datasets.size("song_8k") == (8162, 90)
-    assert datasets.size("boston") == (506, 13)
+    assert datasets.size("song_8k") == Size(8162, 90)
+    assert datasets.size("boston") == Size(506, 13)
 
 
 def test_a_users_file_is_a_data_set(homes):
-    assert datasets.size(homes) == (60, 2)
+    assert datasets.size(homes) == Size(60, 2)
     assert datasets.load(homes).y.name == "price"
     assert datasets.label(homes) == "homes"
     datasets.check([homes, "boston"])
@@ -96,7 +96,7 @@ def test_results_go_to_a_file_of_their_own_by_content_and_target(homes):
 def test_categories_count_as_the_features_they_become(tmp_path):
     kinds = pd.DataFrame({"kind": list("abcd") * 20, "size": range(80), "price": range(80)})
     kinds.to_csv(tmp_path / "kinds.csv", index=False)
-    assert datasets.size(f"{tmp_path / 'kinds.csv'}:price") == (80, 5)
+    assert datasets.size(f"{tmp_path / 'kinds.csv'}:price") == Size(80, 5)
 
 
 def test_colons_belong_to_the_longest_path_that_exists(tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ def test_a_path_and_a_column_with_colons_are_a_data_set(tmp_path):
     name = f"{path}:price:eur"
     assert datasets.as_file(name) == (str(path), "price:eur")
     assert datasets.load(name).y.name == "price:eur"
-    assert datasets.size(name) == (60, 2)
+    assert datasets.size(name) == Size(60, 2)
 
 
 def test_a_table_and_its_target_reach_the_run(tmp_path, monkeypatch, capsys):

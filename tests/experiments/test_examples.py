@@ -7,6 +7,8 @@ import pytest
 
 from vst.companion.experiments import examples
 from vst.companion.experiments.detection import auroc
+from vst.companion.protocol import prepare
+from vst.datasets import load_dataset
 from vst.errors import DataError, MissingDataError, UserError
 
 
@@ -34,7 +36,8 @@ def test_detections_are_of_models_that_draw_several_functions(clean_machine):
         assert 0 <= auroc(detection.inside, detection.outside) <= 1
 
 
-def test_a_model_with_whitened_inputs_sees_whitened_outside_rows(clean_machine, monkeypatch):
+@pytest.mark.parametrize("axes", ["principal", "whitened"])
+def test_a_model_with_turned_inputs_sees_turned_outside_rows(axes, clean_machine, monkeypatch):
     seen = {}
 
     class Fitted:
@@ -44,14 +47,14 @@ def test_a_model_with_whitened_inputs_sees_whitened_outside_rows(clean_machine, 
 
     monkeypatch.setattr(examples, "fit_folds", lambda setting, data, folds, seeds: [Fitted()])
     monkeypatch.setattr(
-        examples.regression, "setting_for", lambda *names: SimpleNamespace(whiten=True)
+        examples.regression, "setting_for", lambda *names: SimpleNamespace(axes=axes)
     )
     monkeypatch.setattr(
         examples, "find_profile", lambda name: SimpleNamespace(limited=lambda setting: setting)
     )
     rows = examples.ood_rows("yacht", "boston")
-    examples.detections("yacht", ["vst-plus"], rows)
-    rotation = examples.prepared("yacht", True).standardiser.rotation
+    examples.detections("yacht", ["vsgbm-joint"], rows)
+    rotation = examples.prepared("yacht", axes).standardiser.rotation
     np.testing.assert_allclose(seen[0], rows.x_in @ rotation, atol=1e-4)
     np.testing.assert_allclose(seen[1], rows.x_out @ rotation, atol=1e-4)
 
@@ -70,7 +73,7 @@ def rows(monkeypatch):
     def ood_set(data):
         return SimpleNamespace(x_in=near, x_out=far if data else near)
 
-    monkeypatch.setattr(examples, "prepared", lambda dataset, whiten: whiten)
+    monkeypatch.setattr(examples, "prepared", lambda dataset, axes: axes == "whitened")
     monkeypatch.setattr(examples, "ood_set", ood_set)
 
 
@@ -95,6 +98,17 @@ def test_other_test_rows_give_other_errors():
     assert len(set(errors)) == 3
     assert errors[:2] == examples.other_splits("xgboost", "yacht", "rmse", splits=2)
     assert all(0 < error < 1 for error in errors)
+
+
+@pytest.mark.parametrize(("model", "axes"), [("vst-linear", "principal"), ("sglb", "features")])
+def test_every_split_is_turned_to_the_models_own_axes(model, axes, monkeypatch):
+    seen = []
+    monkeypatch.setattr(examples, "fit_rows", lambda setting, x, y, seed: seen.append(x))
+    monkeypatch.setattr(examples, "score", lambda model, x, y: {"rmse": 0.0})
+    examples.other_splits(model, "yacht", "rmse", splits=2)
+    for seed, x in enumerate(seen):
+        data = prepare(load_dataset("yacht"), seed=seed, axes=axes)
+        np.testing.assert_array_equal(x, data.x_train[data.folds.train.rows(0)])
 
 
 def test_catboost_refuses_a_constant_and_says_so():

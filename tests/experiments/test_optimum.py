@@ -8,6 +8,7 @@ import pytest
 from vst.companion.experiments import optimisers, optimum
 from vst.companion.experiments.cells import as_parameters
 from vst.companion.experiments.experiment import obtain
+from vst.companion.experiments.fitting import table_size
 from vst.companion.experiments.profiles import PROFILES
 from vst.datasets import load_dataset
 from vst.soft_trees import SoftTrees
@@ -23,8 +24,8 @@ def test_the_path_takes_all_its_steps():
 
 
 def test_only_rounded_targets_have_a_rounding_error():
-    assert optimum.rounding_error("yacht") is None
-    found = optimum.rounding_error("wine")
+    assert table_size("yacht").rounding == 0
+    found = table_size("wine").rounding
     step = 1 / load_dataset("wine").y.std()  # whole numbers; the training rows differ a little
     assert found == pytest.approx(step / np.sqrt(12), rel=0.05)
     floors = {setting.smallest_scale for setting in optimum.path("wine")}

@@ -84,7 +84,7 @@ def test_a_cells_result_does_not_depend_on_its_company(tiny):
             assert alone[name] == pytest.approx(row[name], abs=1e-4)
 
 
-@pytest.mark.parametrize("model", ["vst-linear", "vst-plus", "vsgbm-const", "vsgbm-plus"])
+@pytest.mark.parametrize("model", ["vst-linear", "vsgbm-const", "vsgbm-joint"])
 def test_a_cell_is_a_fit_of_the_estimator(model, tiny):
     """A row of the tables, tuned settings and all, is what a user's estimator gives."""
     [job] = regression.jobs(tiny, datasets=["yacht"], models=[model], folds=3)
@@ -106,6 +106,18 @@ def test_a_cell_is_a_fit_of_the_estimator(model, tiny):
     assert found["rmse"] == pytest.approx(error, abs=1e-4)
 
 
+def test_soft_trees_see_principal_axes_and_peers_the_features():
+    plain = prepared("yacht")
+    for name in ("deep-ensemble", "sglb", "xgboost-1"):
+        assert prepared_for(MODEL_BY_ID[name].settings, "yacht") is plain
+    for name in ("vst-linear", "vsgbm-const"):
+        turned = prepared_for(MODEL_BY_ID[name].settings, "yacht")
+        assert turned is prepared("yacht", "principal")
+        rotation = turned.standardiser.rotation
+        np.testing.assert_allclose(turned.x_test, plain.x_test @ rotation, atol=1e-5)
+    assert prepared_for(SoftTrees(whiten=1), "yacht") is prepared("yacht", "whitened")
+
+
 def test_scores_are_of_the_test_rows_in_standardised_units():
     data = prepared("yacht")
     model = fitted(fit_stack([SoftTrees(depth=1, steps=60)], data, [0], [0]), 0)
@@ -121,7 +133,7 @@ def test_summary_is_mean_and_deviation_over_folds():
         {
             "key": ["x", "y", "z"], "model": "a", "dataset": "d", "fold": [0, 1, 2],
             "seconds": [1.0, 2.0, 3.0], "log_likelihood": [1.0, 2.0, 3.0],
-            "rmse": [0.1, 0.2, 0.3], "auroc": [0.5, 0.6, np.nan],
+            "rmse": [0.1, 0.2, 0.3], "auroc": [0.5, 0.6, np.nan], "coverage": [0.9, 0.8, np.nan],
         }
     )  # fmt: skip
     [row] = summary(regression.REGRESSION, frame).to_dict("records")

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 import jax
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -64,8 +65,8 @@ def test_a_changed_constant_makes_the_rows_of_its_model_stale_and_no_others(
     store = Results(REGRESSION, published("regression"))
     for model in MODELS:
         store.append("yacht", rows_of(model, fingerprints.fingerprint(model)))
-    store.append("boston", rows_of("vst-plus", "before", "boston", count=3))
-    others = dict.fromkeys(MODELS, "current") | {"vst-plus": "from before fingerprints"}
+    store.append("boston", rows_of("vst-const", "before", "boston", count=3))
+    others = dict.fromkeys(MODELS, "current") | {"vst-const": "from before fingerprints"}
     assert states(results.status()) == others
     assert main(["results", "status"]) == 0
     text = capsys.readouterr().out
@@ -79,7 +80,7 @@ def test_a_changed_constant_makes_the_rows_of_its_model_stale_and_no_others(
             assert states(found) == others | {"deep-ensemble": "stale"}
             assert found.set_index("model").loc["deep-ensemble", "rows"] == 2
             keys = {row["key"] for row in rows_of("deep-ensemble", "")}
-            older = {row["key"] for row in rows_of("vst-plus", "", "boston", count=3)}
+            older = {row["key"] for row in rows_of("vst-const", "", "boston", count=3)}
             assert set(results.stale_keys("regression", "paper")) == keys | older
             assert main(["results", "status"]) == 1
     finally:
@@ -107,6 +108,21 @@ def test_published_rows_with_a_fingerprint_are_those_of_todays_code():
     stale = found[found["state"] == "stale"]
     assert stale.empty, f"`vst run EXPERIMENT --profile paper --stale --publish`:\n{stale}"
     assert "current" in set(found["state"])
+
+
+def test_the_rows_of_a_fingerprint_are_turned_for_soft_trees_only(monkeypatch):
+    """A peer's fingerprint does not change with what is done to the inputs of soft trees."""
+    seen, (rows, _) = [], fingerprints._rows()
+    monkeypatch.setattr(fingerprints, "fit_rows", lambda setting, x, y, seed: seen.append(x))
+    monkeypatch.setattr(fingerprints, "score", lambda model, x, y: {"log_likelihood": 0.0})
+    for name in ("deep-ensemble", "sglb", "vst-linear"):
+        fingerprints.fingerprint(name)
+    *plain, turned = seen
+    for x in plain:
+        np.testing.assert_array_equal(x, rows[:60])
+    products = turned.T @ turned / len(turned)
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-5)
+    assert np.trace(products) == pytest.approx(3, rel=1e-5)
 
 
 def test_a_fingerprint_is_the_same_at_every_call():

@@ -5,16 +5,17 @@ import pandas as pd
 import pytest
 
 from vst.cli import main
-from vst.companion.experiments import datasets, experiment, runner, trials, tuning
+from vst.companion.experiments import experiment, runner, trials, tuning
 from vst.companion.experiments.cells import as_parameters, as_text
 from vst.companion.experiments.fitting import (
     fit_stack,
     fitted,
     log_likelihood_by_trees,
     prepared,
+    prepared_for,
 )
 from vst.companion.experiments.store import Store
-from vst.companion.models import MODEL_BY_ID
+from vst.companion.models import MODEL_BY_ID, Size
 from vst.datasets import load_dataset
 from vst.soft_trees import SoftTrees
 
@@ -31,103 +32,55 @@ def tuned(tmp_path, model, count):
 
 
 def test_trials_lie_inside_the_ranges_and_share_a_program_per_round(tmp_path, short):
-    done = tuned(tmp_path, "vst-plus", 16)
-    assert done["trial"].tolist() == list(range(17))  # the last one is longer
-    chosen = [as_parameters(text) for text in done["parameters"][:16]]
-    for name, allowed in MODEL_BY_ID["vst-plus"].all_ranges().items():
+    done = tuned(tmp_path, "vst-linear", 16)
+    assert done["trial"].tolist() == list(range(16))
+    chosen = [as_parameters(text) for text in done["parameters"]]
+    for name, allowed in MODEL_BY_ID["vst-linear"].all_ranges().items():
         assert all(parameters[name] in allowed for parameters in chosen)
-    for start in (0, 8):
-        common = {(p["depth"], p["whiten"]) for p in chosen[start : start + 8]}
-        assert len(common) == 1
+    assert [p["depth"] for p in chosen] == 8 * [4] + 8 * [5]
     assert len({p["beta"] for p in chosen}) == 16
 
 
 def test_tuning_goes_on_where_it_stopped(tmp_path, short):
-    first = tuned(tmp_path, "vst-plus", 8)
-    both = tuned(tmp_path, "vst-plus", 12)
-    assert both.iloc[:9].equals(first)
-    longer = trials.are_longer(both).tolist()
-    assert longer[:13] == 8 * [False] + [True] + 4 * [False]
-    assert all(longer[13:])  # if the best settings have changed, they too are tried with more steps
+    first = tuned(tmp_path, "vst-linear", 8)
+    both = tuned(tmp_path, "vst-linear", 12)
+    assert both.iloc[:8].equals(first)
+    assert len(both) == 12
 
 
-def test_the_last_trial_is_the_best_one_with_more_steps(tmp_path, short):
-    done = tuned(tmp_path, "vst-plus", 2)
-    last = as_parameters(done["parameters"][2])
-    assert last == trials.best_of(done[:2]) | {"steps": 160}
+def test_the_size_of_a_joint_ensemble_is_not_tuned():
+    """All its trials share one program."""
+    proposed = tuning.propose("vsgbm-joint", pd.DataFrame(columns=trials.COLUMNS), 4)
+    assert {frozenset(p) for p in proposed} == {frozenset({"kl_weight", "prior_scale", "beta"})}
+    sizes = {
+        n: MODEL_BY_ID["vsgbm-joint"].setting_for(Size(n, 5), proposed[0]) for n in (500, 5000)
+    }
+    assert {n: (s.depth, s.n_trees) for n, s in sizes.items()} == {500: (3, 10), 5000: (4, 20)}
 
 
-@pytest.mark.parametrize(
-    ("model", "gain", "chosen"),
-    [
-        ("vst-plus", 0.01, 1),
-        ("vst-plus", -0.01, 0),
-    ],
-)
-def test_longer_training_has_to_pay_where_a_model_should_stay_quick(model, gain, chosen):
-    parameters = [{"depth": 4}, {"depth": 4, "steps": 160}]
-    done = pd.DataFrame(
-        {"model": model, "objective": [1.0, 1.0 + gain], "parameters": map(as_text, parameters)}
+def test_a_joint_ensemble_respects_the_rounding_of_its_target():
+    entry = MODEL_BY_ID["vsgbm-joint"]
+    assert entry.setting_for(Size(500, 5, rounding=0.3), {}).smallest_scale == 0.3
+    assert entry.setting_for(Size(500, 5), {}).smallest_scale == SoftTrees().smallest_scale
+
+
+def test_a_joint_ensemble_is_scored_whole(monkeypatch):
+    entry = MODEL_BY_ID["vsgbm-joint"]
+    monkeypatch.setitem(
+        MODEL_BY_ID, "vsgbm-joint", replace(entry, settings=replace(entry.settings, steps=40))
     )
-    assert trials.best_of(done) == parameters[chosen]
+    proposal = {"depth": 2, "n_trees": 3}
+    [(chosen, objective)] = tuning.evaluate("vsgbm-joint", "yacht", [proposal])
+    assert chosen == proposal
+    assert tuning.WORST < objective < 5
 
 
-@pytest.mark.parametrize(
-    ("gains", "chosen"),
-    [
-        ((0.02, 0.02, 0.05), {}),
-        ((0.04, 0.02, 0.05), {"steps": 160}),
-        ((0.04, 0.05, 0.07), {"members": 8}),
-        ((0.04, 0.05, 0.09), {"steps": 160, "members": 8}),
-    ],
-)
-def test_every_doubling_of_the_quick_models_work_has_to_pay(gains, chosen):
-    more = [{}, {"steps": 160}, {"members": 8}, {"steps": 160, "members": 8}]
-    done = pd.DataFrame(
-        {
-            "model": "vst-quick",
-            "objective": 1 + np.array([0, *gains]),
-            "parameters": [as_text({"depth": 4} | extra) for extra in more],
-        }
-    )
-    assert trials.best_of(done) == {"depth": 4} | chosen
-
-
-def test_which_models_are_tried_with_more_work_depends_on_the_rows():
-    longer = [
-        (model, dataset)
-        for model in ("vst-linear", "vst-quick", "vst-plus", "vsgbm-plus", "sglb")
-        for dataset in ("yacht", "boston", "power")
-        if trials.longer_settings(model, dataset, {})
-    ]
-    quick = [("vst-quick", dataset) for dataset in ("yacht", "boston", "power")]
-    mixtures = [("vst-plus", "yacht"), ("vst-plus", "boston")]
-    assert longer == [*quick, *mixtures]
-
-
-def test_the_quick_model_takes_twice_the_steps_with_half_the_leaves():
-    size = datasets.size("yacht")
-    quick = MODEL_BY_ID["vst-quick"]
-    deep, shallow = (quick.setting_for(size, {"depth": depth}) for depth in (4, 3))
-    assert shallow.steps == pytest.approx(2 * deep.steps, abs=1)
-    assert deep.members * deep.steps < MODEL_BY_ID["vst-linear"].setting_for(size, {}).steps
-    more_steps, more_members, both = trials.longer_settings("vst-quick", "yacht", {"depth": 3})
-    assert more_steps == {"depth": 3, "steps": 2 * shallow.steps}
-    assert more_members == {"depth": 3, "members": 2 * shallow.members}
-    assert both == more_steps | more_members
-
-
-def test_trials_of_the_quick_model_are_whole_fits(short, monkeypatch):
-    used = []
-    original = tuning.fit_stack
-    monkeypatch.setattr(
-        tuning, "fit_stack", lambda settings, *a: used.extend(settings) or original(settings, *a)
-    )
-    proposals = [{"depth": 3}, {"depth": 3, "members": 8}]
-    for proposal in proposals:
-        tuning.evaluate("vst-quick", "yacht", [proposal])
-    tuning.evaluate("vst-plus", "yacht", [{"depth": 3}])
-    assert [(fit.members, fit.steps) for fit in used[::3]] == [(4, 13), (8, 13), (3, 20)]
+def test_a_model_with_few_settings_has_each_of_them_tried_once(tmp_path, monkeypatch):
+    entry = MODEL_BY_ID["gaussian-process"]
+    monkeypatch.setattr(tuning, "_evaluate_peer", lambda *arguments: ({}, 0.0))
+    done = tuned(tmp_path, "gaussian-process", entry.trials)
+    kernels = [as_parameters(text)["kernel"] for text in done["parameters"]]
+    assert kernels == list(entry.own_ranges["kernel"].values)
 
 
 def test_the_best_trial_is_the_tuned_setting(tmp_path):
@@ -222,11 +175,13 @@ def test_nobody_tunes_on_test_data(model, short, monkeypatch, tmp_path):
     """Whatever the test rows hold, and even if they were lost, tuning comes out the same."""
     proposals = tuning.propose(model, Store(tmp_path, trials.COLUMNS).load(), 2)
     before = tuning.evaluate(model, "yacht", proposals)
-    data = prepared("yacht")
-    blind = replace(
-        data, x_test=np.full_like(data.x_test, np.nan), y_test=np.full_like(data.y_test, np.nan)
-    )
-    monkeypatch.setattr(tuning, "prepared_for", lambda *arguments: blind)
+
+    def blind(setting, dataset):
+        data = prepared_for(setting, dataset)
+        lost = {name: np.full_like(getattr(data, name), np.nan) for name in ("x_test", "y_test")}
+        return replace(data, **lost)
+
+    monkeypatch.setattr(tuning, "prepared_for", blind)
     assert tuning.evaluate(model, "yacht", proposals) == before
 
 

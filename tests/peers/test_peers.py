@@ -13,12 +13,13 @@ from vst.companion.models import MODELS
 from vst.companion.peers import ConstantTargetError, MissingLibraryError, NoDensityError
 from vst.companion.peers.bartz import BART, linear_noise
 from vst.companion.peers.deep_ensemble import ROW_BLOCK, DeepEnsemble, Traced, _train
+from vst.companion.peers.gaussian_process import GaussianProcess
 from vst.companion.peers.ngboost import NGBoost
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART, Bins
 from vst.companion.peers.xgboost import XGBoost
 
-PEERS = {model.id: model for model in MODELS if not model.is_soft}
+PEERS = {model.id: model for model in MODELS if not model.is_ours}
 
 #: Every peer as in the table but quick: fewer trees, members, draws or steps.
 QUICK = {
@@ -31,11 +32,12 @@ QUICK = {
     "xgboost": XGBoost(n_learners=100),
     "ngboost": NGBoost(n_learners=60, learning_rate=0.05),
     "bartz": BART(n_learners=20, chains=2, burn_in=50, draws=20),
+    "gaussian-process": GaussianProcess(restarts=0, draws=20),
 }
 
 DRAWS = {
     "deep-ensemble": 3, "xbart-1": 20, "sglb-1": 4, "xgboost-1": 1, "xbart": 20, "sglb": 3,
-    "xgboost": 1, "ngboost": 1, "bartz": 40,
+    "xgboost": 1, "ngboost": 1, "bartz": 40, "gaussian-process": 20,
 }  # fmt: skip
 
 NOISE = 0.1

@@ -72,12 +72,13 @@ def test_constant_features_of_a_partner_become_zero():
     assert np.isfinite(ood.x_out).all()
 
 
-def test_whitening_is_the_data_sets_own(yacht):
-    whitened = prepare(load_dataset("yacht"), folds=2, whiten=True)
+@pytest.mark.parametrize("axes", ["principal", "whitened"])
+def test_outside_rows_are_turned_to_the_data_sets_own_axes(axes, yacht):
+    data = prepare(load_dataset("yacht"), folds=2, axes=axes)
     plain = ood_set(yacht, partner="protein")
-    turned = ood_set(whitened, partner="protein")
+    turned = ood_set(data, partner="protein")
     np.testing.assert_allclose(
-        turned.x_out, plain.x_out @ whitened.standardiser.rotation, rtol=1e-3, atol=1e-4
+        turned.x_out, plain.x_out @ data.standardiser.rotation, rtol=1e-3, atol=1e-4
     )
 
 

@@ -33,7 +33,8 @@ def test_too_few_rows_say_how_many_are_needed(rows, folds, least):
     assert len(prepare(table(least), folds=folds).folds.train.counts) == folds
 
 
-def test_gaps_are_an_error_with_the_column_the_rows_and_the_advice():
-    frame = pd.DataFrame({"town": ["x", "y", None, "x"] * 5, "y": np.arange(20)})
-    with pytest.raises(DataError, match=r"'town' of table is missing .* 5 of 20 rows.*fillna"):
-        prepare(load_table(frame, target="y"))
+def test_gaps_become_features():
+    frame = pd.DataFrame({"town": ["x", "y", None, "x"] * 5, "size": [1.0, np.nan] * 10})
+    data = prepare(load_table(frame.assign(y=np.arange(20)), target="y"))
+    assert np.isfinite(data.x_train).all()
+    assert data.x_train.shape[1] == 3 + 2  # three towns, the size and whether it is missing

@@ -37,13 +37,13 @@ def test_times_are_multiples_of_the_reference(results):
 
 def test_forms_of_a_soft_tree_stand_side_by_side_with_the_best_in_bold(results):
     more = results[results["model"] == "vst-linear"].assign(
-        model="vst-quick", log_likelihood=0.5, seconds=3.0
+        model="vst-cv", log_likelihood=0.5, seconds=3.0
     )
     [row] = cost.forms_table(pd.concat([results, more]), ["boston"]).frame.to_dict("records")
     assert row == {
         "data set": "boston",
         "VST (linear)": "0.000 (4 s)",
-        "VST+ (quick)": "**0.500** (3 s)",
+        "VST (CV)": "**0.500** (3 s)",
     }
 
 

@@ -5,14 +5,14 @@ from vst.companion.report import ood
 
 def test_the_table_sets_soft_trees_beside_distances():
     results = pd.DataFrame(
-        {"model": "vst-plus", "dataset": "yacht", "fold": [0, 1], "auroc": [0.8, 0.9]}
+        {"model": "vst-cv", "dataset": "yacht", "fold": [0, 1], "auroc": [0.8, 0.9]}
     )
     by_dataset = {"yacht": {"plain": 0.5, "Mahalanobis": 1.0}, "boston": None}
     [row] = ood.distance_table(results, by_dataset).frame.to_dict("records")
     assert row["data set"] == "yacht"
     assert row["plain distance"] == "0.500"
     assert row["Mahalanobis distance"] == "1.000"
-    assert row["VST+"] == "0.850"
+    assert row["VST (CV)"] == "0.850"
     assert row["VST (linear)"] == ""
     assert row["paper's VST (linear)"] == "0.655"
 

@@ -1,6 +1,10 @@
+import re
+from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +12,7 @@ from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from scipy.stats import norm
 
+from vst import VSTRegressor, VSTRegressorCV
 from vst.companion.experiments import own_data as experiment
 from vst.companion.experiments.own_data import OwnFit, coverage, pit
 from vst.companion.report import own_data
@@ -36,8 +41,18 @@ def held(files):
 
 
 @pytest.fixture(scope="module")
-def fits(held):
-    return experiment.fit_both(held, depth=1, members=1, steps=1500)
+def mixture(held):
+    return experiment.fit(held, VSTRegressorCV(effort=0.1))
+
+
+@pytest.fixture(scope="module")
+def tree(held):
+    return experiment.fit(held, VSTRegressor(depth=1, steps=1500))
+
+
+@pytest.fixture(scope="module")
+def fits(mixture, tree):
+    return [mixture, tree]
 
 
 def test_held_out_rows_are_a_fifth_and_not_among_the_others(held):
@@ -64,12 +79,114 @@ def test_half_an_answer_and_tiny_tables_are_refused(files, tmp_path):
 
 def test_both_models_beat_the_mean_in_the_targets_units(held, fits):
     frame = own_data.score_table(held, fits).frame.set_index("model")
+    assert list(frame.index) == ["VSTRegressorCV", "VSTRegressor", "no features"]
     errors = frame["RMSE"].astype(float)
-    assert errors["VST+"] < 0.6 * errors["no features"]
-    assert errors["VSGBM+"] < 0.6 * errors["no features"]
+    assert (errors[["VSTRegressorCV", "VSTRegressor"]] < 0.6 * errors["no features"]).all()
     assert errors["no features"] == pytest.approx(
         np.sqrt(np.mean((held.y_test - held.y_train.mean()) ** 2)), rel=0.01
     )
+
+
+def test_scores_are_those_of_the_predictive_distribution(held, mixture):
+    found, d, y = own_data.scores(held, mixture), mixture.predicted, held.y_test
+    assert found.rmse == pytest.approx(np.sqrt(np.mean((d.mean - y) ** 2)))
+    assert found.log_likelihood == pytest.approx(d.log_prob(y).mean())
+    low, high = d.quantile(0.05), d.quantile(0.95)
+    assert found.inside == pytest.approx(np.mean((low <= y) & (y <= high)))
+    assert found.width == pytest.approx(np.mean(high - low), rel=1e-3)
+
+
+def invented(held, error, scale):
+    """A fit whose predictions all miss by ``error`` and have this scale."""
+    d = norm(held.y_test + error, scale)
+    predicted = SimpleNamespace(mean=d.mean(), log_prob=d.logpdf, interval=d.interval, cdf=d.cdf)
+    return OwnFit(VSTRegressorCV(), predicted, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "scale", "compared", "inside", "judged"),
+    [
+        (0.0, 1.0, "100% less than", "100%", "the intervals are too wide"),
+        (1000.0, 1.0, "no less than", "0%", "the intervals are too narrow"),
+        (np.where(np.arange(240) % 10 == 0, 9.0, 0.0), 1.0, "% less than", "90%", "as expected"),
+    ],
+)
+def test_the_answer_compares_and_judges(held, error, scale, compared, inside, judged):
+    held = replace(held, y_test=np.tile(held.y_test, 10))
+    text = own_data.answer(held, invented(held, error, scale)).text
+    bold = text.split("**")[1]
+    assert "predictions of `price`" in bold
+    assert f"{compared} without the features" in bold
+    assert bold.endswith(f"hold {inside} of the targets: {judged}.")
+    assert text.endswith(own_data.introduction(held).text)
+
+
+def test_the_answers_errors_are_those_of_the_table(held, fits):
+    bold = own_data.answer(held, fits[0]).text.split("**")[1]
+    errors = own_data.score_table(held, fits).frame.set_index("model")["RMSE"]
+    assert f"error of {errors['VSTRegressorCV']}, " in bold
+    assert f"({errors['no features']})" in bold
+
+
+def test_the_choice_table_has_every_candidate_by_weight(mixture):
+    frame = own_data.choice_table(mixture).frame
+    weights = mixture.model.weights_
+    assert frame["candidate"].tolist() == list(weights.index)
+    assert frame["weight"].tolist() == [f"{weight:.0%}" for weight in weights]
+
+
+def chosen(weights, log_likelihoods, scale=1.0):
+    """A fit of candidates a, b, ... with these weights and scores of the standardised target."""
+    model = VSTRegressorCV()
+    model.cv_results_ = {
+        "candidate": list("abcd")[: len(weights)],
+        "weight": weights,
+        "log_likelihood": log_likelihoods,
+        "rmse": [0.5] * len(weights),
+    }
+    model.target_scale_ = scale
+    return OwnFit(model, None, 0.0)
+
+
+def test_scores_of_candidates_are_in_the_targets_units():
+    frame = own_data.choices(chosen([0.2, 0.8], [0.0, 1.0], scale=10.0))
+    assert frame["candidate"].tolist() == ["b", "a"]
+    # A Normal's log density at its mean falls by log 10 when its scale is ten times as large.
+    fall = norm.logpdf(0, scale=10) - norm.logpdf(0)
+    np.testing.assert_allclose(frame["log_likelihood"], [1 + fall, fall])
+    np.testing.assert_allclose(frame["rmse"], 5)
+
+
+def test_the_best_candidate_is_named_if_another_has_the_most_weight():
+    agreed = own_data.choice(chosen([0.3, 0.7, 0.0], [0.0, 1.0, -1.0])).text
+    assert "2 of 3 candidates are in the mixture" in agreed
+    assert "*b* got the most weight, 70%, and has the highest log-likelihood alone" in agreed
+    other = own_data.choice(chosen([0.3, 0.7], [1.0, 0.0])).text
+    assert "*b* got the most weight, 70%, although *a* has a higher log-likelihood alone" in other
+    assert own_data.choice(chosen([0.0, 1.0], [0.0, 1.0])).text.startswith("*b* got all the weight")
+
+
+def test_without_a_choice_there_are_no_scores_to_show():
+    fit = chosen([1.0], [0.0])
+    fit.model.cv_results_ = {"candidate": ["tree"], "weight": [1.0]}
+    assert list(own_data.choice_table(fit).frame.columns) == ["candidate", "weight"]
+    assert "too few rows to leave some out: the model is *tree* alone" in own_data.choice(fit).text
+
+
+def test_a_tree_does_not_choose_and_a_mixture_is_not_drawn(held, fits):
+    mixture, tree = fits
+    with pytest.raises(TypeError, match="VSTRegressor does not choose"):
+        own_data.choice_table(tree)
+    for draw in (own_data.features, own_data.learned_tree):
+        with pytest.raises(TypeError, match="VSTRegressorCV has no single tree"):
+            draw(held, mixture)
+
+
+def test_bad_parameters_are_refused_in_a_sentence(held):
+    with pytest.raises(ValueError, match="effort must be a positive number, got 0"):
+        experiment.fit(held, VSTRegressorCV(effort=0))
+    with pytest.raises(ValueError, match="depth must be"):
+        experiment.fit(held, VSTRegressor(depth=-1))
 
 
 def test_rows_far_away_are_found(held, fits, files):
@@ -99,10 +216,10 @@ def test_a_second_file_needs_the_same_columns(held, tmp_path):
 
 def test_pit_and_coverage_of_the_right_distribution_are_even():
     y = norm.ppf((np.arange(1000) + 0.5) / 1000)
-    right = OwnFit("vst-plus", None, SimpleNamespace(cdf=norm.cdf), 0.0)
+    right = OwnFit(None, SimpleNamespace(cdf=norm.cdf), 0.0)
     levels = np.array([0.1, 0.5, 0.9])
     np.testing.assert_allclose(coverage(pit(right, y), levels), levels, atol=0.002)
-    wide = OwnFit("vst-plus", None, SimpleNamespace(cdf=lambda y: norm.cdf(y / 2)), 0.0)
+    wide = OwnFit(None, SimpleNamespace(cdf=lambda y: norm.cdf(y / 2)), 0.0)
     assert (coverage(pit(wide, y), levels) > levels + 0.05).all()
 
 
@@ -117,24 +234,29 @@ def test_figures_have_a_panel_per_model(held, fits):
     assert len(own_data.fit_figure(held, fits).axes) == 2
     assert len(own_data.intervals(held, fits, rows=10).axes) == 2
     *histograms, curves = own_data.calibration(held, fits, bins=5).axes
-    assert [axis.get_title(loc="left") for axis in histograms] == ["VST+: PIT", "VSGBM+: PIT"]
+    assert [axis.get_title(loc="left") for axis in histograms] == [
+        "VSTRegressorCV: PIT", "VSTRegressor: PIT",
+    ]  # fmt: skip
     for axis in histograms:
         heights = [bar.get_height() for bar in axis.containers[0]]
         assert np.mean(heights) == pytest.approx(1)
     assert len(curves.lines) == 3
+    assert len({(line.get_color(), line.get_linestyle()) for line in curves.lines}) == 3
+    assert len({line.get_linestyle() for line in curves.lines}) == 3
 
 
-def test_feature_bars_are_shares_of_all_features(held, fits):
-    (axis,) = own_data.features(held, fits).axes
+def test_feature_bars_are_shares_of_all_features(held, tree):
+    (axis,) = own_data.features(held, tree).axes
     assert {text.get_text() for text in axis.get_yticklabels()} == {
         "size", "town=north", "town=south",
     }  # fmt: skip
-    for bars in axis.containers:
-        assert sum(bar.get_width() for bar in bars) == pytest.approx(1)
+    widths = [bar.get_width() for bar in axis.patches]
+    assert sum(widths) == pytest.approx(1)
+    assert widths == sorted(widths, reverse=True)
 
 
-def test_the_drawn_tree_has_every_gate_and_leaf(held, fits):
-    (axis,) = own_data.learned_tree(held, fits[0]).axes
+def test_the_drawn_tree_has_every_gate_and_leaf(held, tree):
+    (axis,) = own_data.learned_tree(held, tree).axes
     gate, *leaves = [text.get_text() for text in axis.texts]
     assert len(gate.splitlines()) == 2
     assert len(leaves) == 2
@@ -147,22 +269,17 @@ def test_the_drawn_tree_has_every_gate_and_leaf(held, fits):
 def test_the_calibration_table_names_what_chance_does_not_explain(held, fits):
     frame = own_data.calibration_table(held, fits).frame
     assert list(frame.columns) == ["model", "50% intervals", "80% intervals", "95% intervals"]
-    assert frame["model"].tolist() == ["VST+", "VSGBM+"]
+    assert frame["model"].tolist() == ["VSTRegressorCV", "VSTRegressor"]
     assert "`price`" in own_data.introduction(held).text
 
 
-def test_gaps_are_named_before_anything_is_fitted(held, files, tmp_path):
+def test_rows_with_gaps_are_kept(held, files, tmp_path):
     frame = pd.read_csv(files / "homes.csv")
-    for column, fill in (("town", r"'missing'"), ("size", r"df\['size'\]\.median")):
+    for column in ("town", "size"):
         path = tmp_path / "gaps.csv"
         frame.assign(**{column: frame[column].where(frame.index > 6)}).to_csv(path, index=False)
-        message = (
-            rf"column '{column}' of gaps(\.csv)? is missing .* in 7 of 120 rows: .*fillna\({fill}"
-        )
-        with pytest.raises(UserError, match=message):
-            experiment.hold_out(str(path), "price")
-        with pytest.raises(UserError, match=message):
-            experiment.other_rows(held, str(path))
+        assert experiment.hold_out(str(path), "price").dataset.n == len(frame)
+        assert len(experiment.other_rows(held, str(path))[0]) == len(frame)
 
 
 def test_a_second_file_needs_no_numbers_but_rows_without_codes(files, tmp_path):
@@ -213,14 +330,23 @@ def test_any_column_name_can_be_drawn(tmp_path):
     path = tmp_path / "odd.csv"
     pd.DataFrame(names | {"$y_$": rng.normal(size=40)}).to_csv(path, index=False)
     held = experiment.hold_out(str(path), "$y_$")
-    fits = experiment.fit_both(held, depth=1, members=1, steps=2)
+    tree = experiment.fit(held, VSTRegressor(depth=1, steps=2))
     figures = [
-        own_data.fit_figure(held, fits),
-        own_data.intervals(held, fits),
-        own_data.features(held, fits),
-        own_data.learned_tree(held, fits[0]),
+        own_data.fit_figure(held, [tree]),
+        own_data.intervals(held, [tree]),
+        own_data.features(held, tree),
+        own_data.learned_tree(held, tree),
     ]
     for figure in figures:
         figure.savefig(StringIO(), format="svg")
     shown = {text.get_text() for text in figures[2].axes[0].get_yticklabels()}
     assert shown == {"cost $a_$ b", "a=u", "a=u (2)", "a=v"}
+
+
+def test_the_chapters_model_is_the_one_that_chooses():
+    root = Path(__file__).parents[2]
+    cells = nbformat.read(root / "book" / "own_data.ipynb", as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    assert "VSTRegressorCV(effort=effort, random_state=seed)" in code
+    assert re.search(r"^effort: float = [\d.]+  # \w+", code, re.MULTILINE)
+    assert not re.search(r"VST\+|VSGBM\+", "".join(cell.source for cell in cells))

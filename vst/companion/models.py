@@ -15,17 +15,20 @@ from vst.companion.peers import (
     Whole,
     bartz,
     deep_ensemble,
+    gaussian_process,
     ngboost,
     sglb,
     xbart,
     xgboost,
 )
+from vst.companion.stacked import StackedTrees
 from vst.errors import UserError
 from vst.soft_trees import SoftTrees
 
 #: Okabe and Ito's palette, whose colours are distinct for all common kinds of colour vision.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, GREY, BROWN, WINE = "#CC79A7", "#56B4E9", "#6E6E6E", "#8C6D1F", "#882255"
+INDIGO = "#332288"
 
 #: The parts of the paper's tables. Each model is compared with its own group and the deep ensemble.
 Group = Literal["deep ensemble", "one tree", "many trees"]
@@ -54,23 +57,17 @@ FAMILIES: dict[str, Family] = {
     "vsgbm": Family("VSGBM", VERMILLION),
     "ngboost": Family("NGBoost", SKY),
     "bart": Family("BART", BROWN),
+    "gaussian-process": Family("Gaussian process", INDIGO),
     "lints": Family("LinTS", WINE),
 }
 
 
 class Size(NamedTuple):
-    """Rows and encoded features of a table."""
+    """Rows and encoded features of a table, and how coarse its target is."""
 
     n: int
     d: int
-
-
-class Longer(NamedTuple):
-    """More steps or members, tried with the best settings after the last trial."""
-
-    steps: int  #: factor on the steps
-    members: int  #: factor on the members
-    gain: float  #: required gain on the validation rows, in nats per row
+    rounding: float = 0.0  #: standard deviation of the target's rounding, in standardised units
 
 
 #: Tables with fewer rows are small: models vary more between folds and train faster.
@@ -100,6 +97,11 @@ def few_members(setting: Any) -> Any:
 def half_steps(setting: SoftTrees) -> SoftTrees:
     """The form of a soft tree in a trial: just large enough to tell good settings from bad."""
     return replace(few_members(setting), steps=setting.steps // 2)
+
+
+def one_search(setting: gaussian_process.GaussianProcess) -> gaussian_process.GaussianProcess:
+    """The form of a Gaussian process in a trial: a kernel shows what it is worth on 1,000 rows."""
+    return replace(setting, search_rows=1000, most_rows=1000, restarts=0)
 
 
 def unchanged(setting: Any) -> Any:
@@ -140,10 +142,6 @@ class Model:
         Adds the settings that depend on the size of the table.
     in_trials
         The form that a trial fits.
-    longer
-        More steps or members, tried after the last trial.
-    longer_on
-        The numbers of rows for which they are tried.
     mark
         Marker in figures that show several models of one colour.
     library
@@ -162,8 +160,6 @@ class Model:
     trials: int = 16
     by_size: Callable[[Any, Size], Mapping[str, Any]] = no_change
     in_trials: Callable[[Any], Any] = unchanged
-    longer: tuple[Longer, ...] = ()
-    longer_on: range = range(0)
     mark: str = "o"
     library: str = ""
 
@@ -176,6 +172,11 @@ class Model:
     def is_soft(self) -> bool:
         """Whether it is a VST or a VSGBM; one program fits many of these."""
         return isinstance(self.settings, SoftTrees)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this package fits it: a soft tree, an ensemble or a mixture of them."""
+        return isinstance(self.settings, SoftTrees | StackedTrees)
 
     @property
     def colour(self) -> str:
@@ -215,14 +216,6 @@ def steps_of_a_tree(setting: SoftTrees, size: Size) -> dict[str, Any]:
     return {"steps": steps_for(size) // 5}
 
 
-def quick_steps(setting: SoftTrees, size: Size) -> dict[str, Any]:
-    """Each of four members gets a sixth of the steps at depth 4, and twice that at depth 3.
-
-    A step at depth 3 takes half the time.
-    """
-    return {"steps": int(2.0 ** (4 - setting.depth) / 6 * steps_for(size))}
-
-
 def bart_by_size(setting: Any, size: Size) -> Mapping[str, Any]:
     """Fewer sweeps on a large table."""
     return bartz.LARGE if size.n >= LARGE else {}
@@ -242,26 +235,30 @@ VSGBM_RANGES: Ranges = {
     "prior_sigma_beta": Interval(0.1, 5.0, log=True),
 }
 
-#: Beyond the paper, the tuner also chooses the KL weight and whether to whiten.
-PLUS_RANGES: Ranges = {"kl_weight": Interval(0.01, 1.0, log=True), "whiten": Whole(0, 1)}
-
-#: The paper's learning rates, which VSGBM+ was tuned with.
-SLOW_RANGES: Ranges = {"learning_rate": Interval(1e-4, 1e-3, log=True), **PLUS_RANGES}
-
-#: With the paper's learning rates, the tuner of VST+ chose the upper bound on most data sets.
-FASTER_RANGES: Ranges = {"learning_rate": Interval(1e-4, 5e-3, log=True), **PLUS_RANGES}
-
-#: A VST+ in about the time of a VST: few members, trees of moderate depth, and few but large steps.
-QUICK_RANGES: Ranges = {
-    **PLUS_RANGES,
-    "learning_rate": Interval(1e-3, 1e-2, log=True),
-    "depth": Whole(3, 4),
+#: Ranges of the ensemble trained as one, around the settings that ``VSTRegressorCV`` chooses from.
+JOINT_RANGES: Ranges = {
+    "kl_weight": Interval(0.03, 1.0, log=True),
+    "prior_scale": Interval(0.1, 1.0, log=True),
+    "beta": Interval(2.0, 30.0, log=True),
 }
 
-SMALL_TABLES, ALL_TABLES = range(SMALL), range(2**63)
+#: An ensemble of ten small trees and a noise tree with one mean-field posterior, and a mixture of four.
+JOINT = SoftTrees(
+    depth=3, rank=0, prior_scale=0.3, kl_weight=0.3, steps=4000, tol=0.0,
+    n_trees=10, training="joint", noise="tree", members=4,
+)  # fmt: skip
+
+
+def joint_by_size(setting: SoftTrees, size: Size) -> dict[str, Any]:
+    """More and deeper trees for more rows; they are not tuned, so that all trials share a program.
+
+    No scale is below the rounding error of the target, as in the estimator.
+    """
+    trees = {"depth": 4, "n_trees": 20} if size.n >= SMALL else {}
+    return {**trees, "smallest_scale": size.rounding} if size.rounding else trees
+
 
 SOFT: dict[str, Any] = {"in_trials": half_steps}
-DOUBLED = (Longer(2, 1, 0.03), Longer(1, 2, 0.03), Longer(2, 2, 0.06))
 
 #: Every row, by group in the paper's order; rows that the paper does not have end each group.
 MODELS: tuple[Model, ...] = (
@@ -293,18 +290,6 @@ MODELS: tuple[Model, ...] = (
         SoftTrees(), VST_RANGES, by_size=all_steps, **SOFT,
     ),
     Model(
-        "vst-quick", "VST+ (quick)", "one tree", "vst",
-        SoftTrees(learning_rate=3e-3, kl_weight=0.1, members=4), VST_RANGES, QUICK_RANGES,
-        origin="beyond", trials=48, by_size=quick_steps, longer=DOUBLED, longer_on=ALL_TABLES,
-        mark=">",
-    ),
-    Model(
-        "vst-plus", "VST+", "one tree", "vst",
-        SoftTrees(kl_weight=0.1, members=10, learning_rate=1e-3), VST_RANGES, FASTER_RANGES,
-        origin="beyond", trials=32, by_size=all_steps,
-        longer=(Longer(4, 1, 0.0),), longer_on=SMALL_TABLES, mark="*", **SOFT,
-    ),
-    Model(
         "xbart", "XBART", "many trees", "xbart",
         xbart.XBART(), xbart.RANGES, xbart.OWN_RANGES, mark="s", library="stochtree",
     ),
@@ -327,9 +312,12 @@ MODELS: tuple[Model, ...] = (
         trials=8, by_size=steps_of_a_tree, mark="s", **SOFT,
     ),
     Model(
-        "vsgbm-plus", "VSGBM+", "many trees", "vsgbm",
-        SoftTrees(n_trees=10, kl_weight=0.1, members=10, learning_rate=1e-3), VSGBM_RANGES, SLOW_RANGES,
-        origin="beyond", trials=8, by_size=steps_of_a_tree, mark="h", **SOFT,
+        "vsgbm-joint", "VSGBM (joint)", "many trees", "vsgbm",
+        JOINT, {}, JOINT_RANGES, origin="beyond", trials=8, by_size=joint_by_size, mark="h", **SOFT,
+    ),
+    Model(
+        "vst-cv", "VST (CV)", "many trees", "vst",
+        StackedTrees(), {}, origin="beyond", trials=0, mark="*",  # it chooses by itself
     ),
     Model(
         "ngboost", "NGBoost", "many trees", "ngboost",
@@ -339,6 +327,11 @@ MODELS: tuple[Model, ...] = (
         "bartz", "BART (bartz)", "many trees", "bart",
         bartz.BART(), {}, bartz.OWN_RANGES, origin="today",
         trials=0, by_size=bart_by_size, mark="s", library="bartz",  # its literature's defaults
+    ),
+    Model(
+        "gaussian-process", "Gaussian process", "many trees", "gaussian-process",
+        gaussian_process.GaussianProcess(), {}, gaussian_process.OWN_RANGES,
+        origin="today", trials=4, in_trials=one_search, mark="d",
     ),
 )  # fmt: skip
 
@@ -365,9 +358,17 @@ def label(identifier: str) -> str:
     raise UserError(f"there is no model {identifier!r}: the names are {', '.join(names)}")
 
 
+#: Settings that came after results were stored. A description leaves them out while they have these
+#: values, so that it still is the description of the stored results.
+LATER = {"training": "boosting", "noise": "constant"}
+
+
 def parameters(setting: Setting) -> dict[str, Any]:
     """All hyperparameters of a model, by name."""
-    return asdict(setting)  # type: ignore[arg-type]
+    named = asdict(setting)  # type: ignore[arg-type]
+    if isinstance(setting, SoftTrees):
+        return {name: value for name, value in named.items() if LATER.get(name) != value}
+    return named
 
 
 def check_names(kind: str, given: list[str], valid: tuple[str, ...]) -> None:

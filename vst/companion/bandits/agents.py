@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Int
 
+from vst.companion import models
 from vst.companion.bandits import linear, refitting, thompson
 from vst.companion.bandits.linear import LinTS
 from vst.companion.bandits.problem import Bandit
@@ -89,7 +90,12 @@ def agent(name: str, bandit: str) -> Agent:
 
 def parameters(setting: Agent) -> dict[str, Any]:
     """All settings of an agent, by name."""
-    return asdict(setting)
+    named = asdict(setting)
+    return (
+        named | {"tree": models.parameters(setting.tree)}
+        if isinstance(setting, ThompsonVST)
+        else named
+    )
 
 
 def from_parameters(name: str, values: dict[str, Any]) -> Agent:

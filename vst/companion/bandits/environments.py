@@ -12,8 +12,9 @@ from jaxtyping import Float
 
 from vst.companion.bandits.problem import Bandit
 from vst.datasets import load_dataset
+from vst.encoding import TableEncoder
 from vst.errors import UserError
-from vst.preprocessing import Standardiser, TableEncoder
+from vst.preprocessing import Standardiser
 
 
 class Environment(Protocol):

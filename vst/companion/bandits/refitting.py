@@ -11,7 +11,7 @@ from vst.companion.bandits.problem import Bandit
 from vst.companion.bandits.schedule import update_times
 from vst.companion.peers import Fitted, Peer
 from vst.companion.peers.xbart import XBART
-from vst.preprocessing import location_and_scale
+from vst.moments import location_and_scale
 
 
 @dataclass(frozen=True)

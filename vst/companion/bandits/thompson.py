@@ -268,7 +268,7 @@ def decide(
     """The best arm of each context under its own functions, one drawn from each posterior."""
 
     def value(theta: Float[Array, " p"], x: Float[Array, " d"]) -> Float[Array, ""]:
-        return SoftTree(program.shape, theta, beta).mean(x[None])[0]
+        return SoftTree(program.tree, theta, beta).mean(x[None])[0]
 
     def arm(variational: Float[Array, "2+k p"], key: PRNGKeyArray) -> Float[Array, " n"]:
         thetas = posterior_of(variational).sample(key, len(contexts))

@@ -3,6 +3,7 @@
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
+from vst.companion.experiments.ladder import LADDER
 from vst.companion.experiments.optimisers import OPTIMISERS
 from vst.companion.experiments.optimum import OPTIMUM
 from vst.companion.experiments.pictures import PICTURES
@@ -13,6 +14,7 @@ __all__ = [
     "BANDITS",
     "BEYOND",
     "EXPERIMENTS",
+    "LADDER",
     "OPTIMISERS",
     "OPTIMUM",
     "PICTURES",
@@ -26,5 +28,5 @@ __all__ = [
 #: Every experiment by its name: what ``vst run`` takes.
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (REGRESSION, OPTIMISERS, RANK, OPTIMUM, BEYOND, PICTURES, BANDITS)
+    for experiment in (REGRESSION, OPTIMISERS, RANK, OPTIMUM, BEYOND, LADDER, PICTURES, BANDITS)
 }

@@ -7,8 +7,8 @@ from vst.companion.models import Size
 from vst.datasets import CATALOGUE, Dataset, load_dataset
 from vst.datasets.places import bundled_directory, find
 from vst.datasets.reading import checksum
+from vst.encoding import TableEncoder
 from vst.errors import UserError
-from vst.preprocessing import TableEncoder
 from vst.tables import load_table
 
 #: The regression data sets of the catalogue.

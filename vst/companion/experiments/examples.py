@@ -6,16 +6,27 @@ import numpy as np
 
 from vst.companion.experiments import datasets, regression
 from vst.companion.experiments.detection import Detection, auroc, epistemic_variance
-from vst.companion.experiments.fitting import fit_folds, fit_rows, prepared, prepared_for, score
+from vst.companion.experiments.fitting import (
+    axes_of,
+    fit_folds,
+    fit_rows,
+    prepared,
+    prepared_for,
+    score,
+)
 from vst.companion.experiments.profiles import profile as find_profile
 from vst.companion.experiments.trials import tuned_settings
 from vst.companion.models import MODEL_BY_ID
 from vst.companion.peers.libraries import library
 from vst.companion.protocol import OODSet, ood_set, prepare
 from vst.errors import MissingDataError
+from vst.preprocessing import Axes
 
 #: The source of OOD rows on a machine without *song* or its part.
 BUNDLED_PARTNER = "naval"
+
+#: Distances from the mean, by the axes in which they are Euclidean.
+DISTANCES: dict[str, Axes] = {"plain": "features", "Mahalanobis": "whitened"}
 
 
 def ood_rows(dataset: str, partner: str = "") -> OODSet:
@@ -57,9 +68,9 @@ def distances(dataset: str) -> dict[str, float] | None:
     if not datasets.is_here(dataset):
         return None
     found = {}
-    for name, whiten in (("plain", False), ("Mahalanobis", True)):
+    for name, axes in DISTANCES.items():
         try:
-            rows = ood_set(prepared(dataset, whiten))
+            rows = ood_set(prepared(dataset, axes))
         except MissingDataError:
             return None
         found[name] = auroc(
@@ -76,7 +87,7 @@ def other_splits(model: str, dataset: str, column: str, splits: int = 10) -> lis
     setting = MODEL_BY_ID[model].setting(tuned_settings().get((dataset, model), {}))
     found = []
     for seed in range(splits):
-        data = prepare(datasets.load(dataset), seed=seed)
+        data = prepare(datasets.load(dataset), seed=seed, axes=axes_of(setting))
         used = data.folds.train.rows(0)
         fitted = fit_rows(setting, data.x_train[used], data.y_train[used], seed=0)
         found.append(float(score(fitted, data.x_test, data.y_test)[column]))

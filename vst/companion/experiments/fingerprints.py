@@ -17,9 +17,10 @@ from jaxtyping import Float
 
 import vst
 from vst.companion.bandits import AGENTS, agent, environment, simulate
-from vst.companion.experiments.fitting import fit_rows, score
+from vst.companion.experiments.fitting import axes_of, fit_rows, score
 from vst.companion.experiments.profiles import Profile
 from vst.companion.models import LIBRARIES, MODEL_BY_ID
+from vst.preprocessing import Standardiser
 from vst.runtime import user_cache
 
 #: Small enough to take a second, large enough to use every part of a model.
@@ -27,7 +28,7 @@ TINY = Profile(
     "fingerprint",
     limits={
         "steps": 100, "members": 2, "n_trees": 2, "n_learners": 10, "burn_in": 10, "draws": 10,
-        "depth": 3, "initial_pulls": 4, "steps_per_update": 10,
+        "depth": 3, "initial_pulls": 4, "steps_per_update": 10, "effort": 0.01,
     },
 )  # fmt: skip
 
@@ -84,6 +85,8 @@ def equal(stored: str, now: str) -> bool:
 def _of_model(name: str) -> float:
     x, y = _rows()
     setting = TINY.limited(MODEL_BY_ID[name].settings)
+    if (axes := axes_of(setting)) != "features":
+        x = Standardiser.fit(x[:60], axes)(x)
     if MODEL_BY_ID[name].is_soft:
         setting = replace(setting, learning_rate=LARGE_LEARNING_RATE)
     fitted = fit_rows(setting, x[:60], y[:60], seed=0)

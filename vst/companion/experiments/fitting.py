@@ -13,21 +13,23 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from vst.arrays import Rows
+from vst.blocks import map_rows
 from vst.boosting import draw_noise_variance
 from vst.companion.experiments import datasets
+from vst.companion.models import Size
 from vst.companion.peers import Fitted, NoDensityError
 from vst.companion.protocol import Prepared, prepare
+from vst.companion.stacked import FittedDraws
 from vst.posterior import LowRankGaussian
 from vst.predictive import (
     Draws,
-    PredictiveDistribution,
     TreeDraws,
     draw_parameters,
-    map_rows,
     mean_functions,
 )
+from vst.preprocessing import Axes, rounding_error
 from vst.soft_trees import FittedStack, SoftTrees, Streams, fit_many
-from vst.tree import normal_log_prob
+from vst.tree import TreeShape, normal_log_prob
 
 #: Posterior draws for every score.
 DRAWS = 100
@@ -37,23 +39,12 @@ BOUND_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class FittedTrees:
-    """A fitted VST or VSGBM with a peer's interface."""
+class FittedTrees(FittedDraws):
+    """A fitted VST or VSGBM, and how it was fitted."""
 
-    draws: Draws
     divergence: float = float("nan")  #: KL of posterior from prior, in nats per training row
     converged: bool = False
     steps: int = 0  #: of gradient, taken
-
-    def mean_draws(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "draws n"]:
-        """The mean function of each posterior draw."""
-        return map_rows(mean_functions, self.draws, x)
-
-    def log_prob(
-        self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
-    ) -> Float[np.ndarray, " n"]:
-        """Predictive log density of each row's target."""
-        return PredictiveDistribution(self.draws, x).log_prob(y)
 
     def bound(self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> float:
         """The ELBO per row: of training rows the objective, of others what the paper tunes by."""
@@ -72,20 +63,41 @@ def _expected_log_likelihood(
     return jnp.mean(jax.nn.logsumexp(joint, axis=1), axis=0)
 
 
-def prepared(dataset: str, whiten: bool = False) -> Prepared:
+def prepared(dataset: str, axes: Axes = "features") -> Prepared:
     """The paper's split of a data set, cached because consecutive cells share a data set."""
-    return _prepared(dataset, whiten, datasets.file(dataset))
+    return _prepared(dataset, axes, datasets.file(dataset))
 
 
 @lru_cache(maxsize=2)
-def _prepared(dataset: str, whiten: bool, file: str) -> Prepared:
+def _prepared(dataset: str, axes: Axes, file: str) -> Prepared:
     """Like `prepared`; ``file`` changes when a user's file changes."""
-    return prepare(datasets.load(dataset), whiten=whiten)
+    return prepare(datasets.load(dataset), axes=axes)
+
+
+def table_size(dataset: str) -> Size:
+    """Rows, encoded features and the rounding of the target, where the data are on this machine."""
+    size = datasets.size(dataset)
+    if not datasets.is_here(dataset):
+        return size
+    return size._replace(rounding=_rounding(dataset, datasets.file(dataset)))
+
+
+@lru_cache
+def _rounding(dataset: str, file: str) -> float:
+    """Standard deviation of the target's rounding error; ``file`` changes when a user's file changes."""
+    if not rounding_error(datasets.load(dataset).y.to_numpy()):  # do not prepare a data set in vain
+        return 0.0
+    return float(f"{rounding_error(prepared(dataset).y_train):.3g}")
 
 
 def prepared_for(setting: Any, dataset: str) -> Prepared:
     """A data set prepared for a model with these settings."""
-    return prepared(dataset, bool(getattr(setting, "whiten", False)))
+    return prepared(dataset, axes_of(setting))
+
+
+def axes_of(setting: Any) -> Axes:
+    """The coordinates of a model's inputs; a peer's are the features."""
+    return getattr(setting, "axes", "features")
 
 
 @singledispatch
@@ -163,9 +175,10 @@ def log_likelihood_by_trees(
     Each tree is evaluated only once; scoring the ensembles one by one would evaluate it in each.
     """
     setting = stack.settings[i]
+    assert isinstance(stack.shape, TreeShape)
     tree_key, noise_key = jax.random.split(stack.streams[i].drawing)
     thetas = draw_parameters(tree_key, stack.posteriors(i), DRAWS)
-    inputs, residual = stack.training_rows(i)
+    inputs, residual, _ = stack.training_rows(i)
     mean, scores = np.zeros(()), []
     for tree in range(setting.n_trees):
         draws = TreeDraws(thetas[:, tree], jnp.float32(setting.beta), stack.shape)
@@ -195,3 +208,14 @@ def score(model: Fitted, x: Any, y: np.ndarray[Any, Any]) -> dict[str, Any]:
         "log_likelihood": log_likelihood,
         "rmse": round(float(np.sqrt(np.mean((mean - y) ** 2))), 5),
     }
+
+
+def coverage(
+    model: Fitted, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], level: float = 0.9
+) -> float | None:
+    """Share of targets inside their central interval; None if the model has no density."""
+    try:
+        distances = 2 * np.abs(model.cdf(x, y) - 0.5)
+    except NoDensityError:
+        return None
+    return round(float(np.mean(distances <= level)), 5)

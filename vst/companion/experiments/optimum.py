@@ -18,11 +18,17 @@ from vst.companion.experiments import regression
 from vst.companion.experiments.cells import Cell, as_parameters
 from vst.companion.experiments.detection import detect
 from vst.companion.experiments.experiment import Experiment, Job
-from vst.companion.experiments.fitting import fit_stack, fitted, prepared, score
+from vst.companion.experiments.fitting import (
+    fit_stack,
+    fitted,
+    prepared_for,
+    score,
+    table_size,
+)
 from vst.companion.experiments.profiles import Profile
 from vst.companion.experiments.rank import training_bound
 from vst.companion.experiments.store import Store
-from vst.companion.experiments.trials import COLUMNS, are_longer, published_trials
+from vst.companion.experiments.trials import COLUMNS, published_trials
 from vst.companion.experiments.tuning import validation_folds
 from vst.companion.models import MODEL_BY_ID
 from vst.predictive import PredictiveDistribution
@@ -31,12 +37,9 @@ from vst.soft_trees import SoftTrees
 NAME, MODEL = "optimum", "vst-linear"
 
 #: Steps and weights of the path. With a tolerance of 0 training takes all its steps.
-STEPS, KL_WEIGHTS = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000), (1.0, 0.3, 0.1)
+STEPS, KL_WEIGHTS = (250, 500, 1000, 2500, 5000, 10_000, 20_000, 40_000), (1.0, 0.3, 0.1)
 
 FOLDS = 3
-
-#: A target with no more distinct values is rounded, or a count.
-FEW_VALUES = 20
 
 #: Probability of the interval whose coverage is measured.
 LEVEL = 0.9
@@ -52,7 +55,7 @@ def jobs(
         for setting in _different(profile.limited(each) for each in path(dataset)):
             cells = regression.cells_of(NAME, dataset, MODEL, setting, used, 0)
             work.append(Job(cells, compute_cells, note=f"{setting.steps} steps", needs=dataset))
-        held_out = [fold for fold in validation_folds(data.size(dataset).n) if fold in used]
+        held_out = [fold for fold in validation_folds(table_size(dataset).n) if fold in used]
         for setting in _different(profile.limited(each) for each in trials(dataset)):
             cells = regression.cells_of(NAME, dataset, MODEL, setting, held_out, 0)
             work.append(Job(cells, compute_cells, note="trial", needs=dataset))
@@ -67,34 +70,23 @@ def path(dataset: str) -> list[SoftTrees]:
     """The settings of the path."""
     base = SoftTrees(tol=0.0)
     bases = [replace(base, kl_weight=weight) for weight in KL_WEIGHTS]
-    error = rounding_error(dataset)
-    if error is not None:
-        bases.append(replace(base, smallest_scale=error))
+    rounding = table_size(dataset).rounding
+    if rounding:
+        bases.append(replace(base, smallest_scale=rounding))
     return [replace(each, steps=steps) for each, steps in product(bases, STEPS)]
-
-
-def rounding_error(dataset: str) -> float | None:
-    """Standard deviation of the target's rounding in standardised units; None if it is not rounded."""
-    if not data.is_here(dataset):
-        return None
-    values = np.unique(prepared(dataset).y_train)
-    if len(values) > FEW_VALUES:
-        return None
-    return float(f"{np.diff(values).min() / np.sqrt(12):.3g}")
 
 
 def trials(dataset: str) -> list[SoftTrees]:
     """The settings that the tuner tried, each trained until it has converged."""
     tried = Store(published_trials(), COLUMNS).load([f"{data.file(dataset)}-{MODEL}"])
-    tried = tried[~are_longer(tried)]
-    entry, size = MODEL_BY_ID[MODEL], data.size(dataset)
+    entry, size = MODEL_BY_ID[MODEL], table_size(dataset)
     return [entry.setting_for(size, as_parameters(text)) for text in tried["parameters"]]
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """Fit the cells together and score them on training, held-out, test and OOD rows."""
     setting = SoftTrees(**as_parameters(cells[0].parameters))
-    prepared_data = prepared(cells[0].dataset)
+    prepared_data = prepared_for(setting, cells[0].dataset)
     start = time.process_time()
     folds, seeds = [cell.fold for cell in cells], [cell.seed for cell in cells]
     stack = fit_stack([setting] * len(cells), prepared_data, folds, seeds)
@@ -112,14 +104,14 @@ def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def _more(cell: Cell, model: Any, setting: SoftTrees) -> dict[str, Any]:
-    prepared_data = prepared(cell.dataset)
+    prepared_data = prepared_for(setting, cell.dataset)
     held_out = prepared_data.folds.held_out.rows(cell.fold)
     x, y = prepared_data.x_train[held_out], prepared_data.y_train[held_out]
     target = prepared_data.y_test
     predicted = PredictiveDistribution(model.draws, prepared_data.x_test)
     lower, upper = predicted.interval(LEVEL)
     return {
-        "elbo": training_bound(cell, model),
+        "elbo": training_bound(cell, model, prepared_data),
         "validation_elbo": round(model.bound(x, y), 5),
         "validation_log_likelihood": round(float(np.mean(model.log_prob(x, y))), 5),
         "coverage": round(float(np.mean((lower <= target) & (target <= upper))), 5),

@@ -1,19 +1,18 @@
-"""The user's own table: the models beyond the paper, fitted to most rows and tested on the rest."""
+"""The user's own table: models fitted to most of its rows and tested on the rest."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
 from vst.companion.protocol import split_rows
-from vst.companion.protocol.prepared import require_complete
+from vst.companion.protocol.prepared import require_usable
 from vst.datasets import Dataset, load_dataset
 from vst.errors import UserError
-from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.estimators import VSTRegressor, VSTRegressorCV
 from vst.predictive import PredictiveDistribution
 from vst.tables import load_table, read_table, refuse_codes
 
@@ -39,10 +38,33 @@ class Held:
 class OwnFit:
     """A fitted model and its predictions of the held-out rows."""
 
-    name: str  #: as in ``vst.companion.paper.label``
-    model: VSTRegressor | VSGBMRegressor
+    model: VSTRegressorCV | VSTRegressor
     predicted: PredictiveDistribution
     seconds: float
+
+    @property
+    def label(self) -> str:
+        """The model's name in tables and figures: its class, as a user types it."""
+        return type(self.model).__name__
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether it chose its models itself."""
+        return isinstance(self.model, VSTRegressorCV)
+
+    @property
+    def mixture(self) -> VSTRegressorCV:
+        """The model that chose; a single tree has no choice to show."""
+        if not isinstance(self.model, VSTRegressorCV):
+            raise TypeError(f"{self.label} does not choose: give the fit of a VSTRegressorCV")
+        return self.model
+
+    @property
+    def tree(self) -> VSTRegressor:
+        """The single tree; a mixture has none to draw."""
+        if not isinstance(self.model, VSTRegressor):
+            raise TypeError(f"{self.label} has no single tree: give the fit of a VSTRegressor")
+        return self.model
 
 
 def hold_out(table: str = "", target: str = "", *, seed: int = 0) -> Held:
@@ -56,7 +78,7 @@ def hold_out(table: str = "", target: str = "", *, seed: int = 0) -> Held:
             f"{dataset.name} has {dataset.n} row{'s' if dataset.n != 1 else ''}: at least "
             f"{FEWEST_ROWS} are needed, since a fifth of them is held out"
         )
-    require_complete(dataset.name, dataset.X)
+    require_usable(dataset.name, dataset.X)
     split = split_rows(dataset.n, seed=seed)
     y = dataset.y.to_numpy(float)
     return Held(
@@ -68,24 +90,12 @@ def hold_out(table: str = "", target: str = "", *, seed: int = 0) -> Held:
     )
 
 
-def fit_both(
-    held: Held, *, depth: int = 4, members: int = 10, steps: int = 8000, seed: int = 0
-) -> list[OwnFit]:
-    """Fit VST+ and VSGBM+ (whitened inputs, a mixture of posteriors)."""
-    beyond: dict[str, Any] = {
-        "depth": depth, "whiten": True, "members": members, "random_state": seed,
-    }  # fmt: skip
-    models: dict[str, VSTRegressor | VSGBMRegressor] = {
-        "vst-plus": VSTRegressor(steps=steps, **beyond),
-        "vsgbm-plus": VSGBMRegressor(steps=max(steps // 2, 1), **beyond),
-    }
-    found = []
-    for name, model in models.items():
-        start = perf_counter()
-        model.fit(held.x_train, held.y_train)
-        predicted = model.predict_dist(held.x_test)
-        found.append(OwnFit(name, model, predicted, perf_counter() - start))
-    return found
+def fit(held: Held, model: VSTRegressorCV | VSTRegressor) -> OwnFit:
+    """Fit a model to the training rows, and predict the held-out ones."""
+    start = perf_counter()
+    model.fit(held.x_train, held.y_train)
+    predicted = model.predict_dist(held.x_test)
+    return OwnFit(model, predicted, perf_counter() - start)
 
 
 def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFrame, str]:
@@ -111,16 +121,16 @@ def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFr
         raise UserError(f"{other} has column names but no rows: add rows of values")
     features = frame[list(held.x_test.columns)]
     refuse_codes(features, other)
-    require_complete(path.name, features)
+    require_usable(path.name, features)
     return features, f"the {len(frame):,} rows of {path.name}"
 
 
-def pit(fit: OwnFit, y: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+def pit(fitted: OwnFit, y: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
     """Probability integral transform: where each target lies in its predictive distribution.
 
     Uniform on [0, 1] if the distributions are right.
     """
-    return fit.predicted.cdf(y)
+    return fitted.predicted.cdf(y)
 
 
 def coverage(

@@ -11,7 +11,7 @@ claim; an additional table holds the drawn functions.
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -23,14 +23,14 @@ from sklearn.exceptions import ConvergenceWarning
 from vst.companion.experiments.cells import Cell, as_parameters, as_text
 from vst.companion.experiments.experiment import Experiment, Job, Obtained, Option, Part, obtain
 from vst.companion.experiments.profiles import Profile
-from vst.companion.models import Setting, check_names
+from vst.companion.models import Setting, check_names, parameters
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART
 from vst.companion.protocol import synthetic
 from vst.companion.protocol.synthetic import Curve
 from vst.errors import UserError
 from vst.estimators import VSTRegressor, estimator
-from vst.preprocessing import location_and_scale
+from vst.moments import location_and_scale
 from vst.soft_trees import SoftTrees
 
 NAME = "pictures"
@@ -174,7 +174,7 @@ def _cells(picture: str, variant: Variant, profile: Profile) -> Iterable[Cell]:
                 "rows": variant.rows,
                 "functions": variant.functions,
                 "drawn": seed == variant.drawn,
-                "setting": asdict(limited),  # type: ignore[arg-type]
+                "setting": parameters(limited),
             }
             yield Cell(NAME, picture, model, 0, seed, as_text(described))
 

@@ -44,7 +44,7 @@ class Profile:
     repeats: int = 3
     sizes: tuple[int, ...] = (2000, 16000)
     starts: int = 4
-    limits: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def computes(self) -> bool:
@@ -90,6 +90,7 @@ PROFILES = {
             "draws": 20,
             "initial_pulls": 20,
             "steps_per_update": 20,
+            "effort": 0.02,
         },
     ),
     "quick": Profile(
@@ -109,6 +110,9 @@ PROFILES = {
             "burn_in": 30,
             "draws": 30,
             "initial_pulls": 20,
+            "effort": 0.1,
+            "search_rows": 500,
+            "most_rows": 1000,
         },
     ),
     "paper": Profile("paper"),

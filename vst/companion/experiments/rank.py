@@ -12,10 +12,11 @@ from vst.companion.experiments import datasets as data
 from vst.companion.experiments import regression
 from vst.companion.experiments.cells import Cell, as_parameters
 from vst.companion.experiments.experiment import Experiment, Job, Option
-from vst.companion.experiments.fitting import FittedTrees, prepared
+from vst.companion.experiments.fitting import FittedTrees, prepared_for
 from vst.companion.experiments.profiles import Profile
 from vst.companion.models import MODEL_BY_ID, check_names
 from vst.companion.peers import Fitted
+from vst.companion.protocol import Prepared
 from vst.errors import UserError
 from vst.soft_trees import SoftTrees
 
@@ -81,16 +82,15 @@ def _more(cell: Cell, model: Fitted) -> dict[str, Any]:
     return {
         "rank": used.rank,
         "n_params": p,
-        "elbo": training_bound(cell, model),
+        "elbo": training_bound(cell, model, prepared_for(used, cell.dataset)),
         "converged": model.converged,
         "steps": model.steps,
         "state_bytes": state_bytes(p, used.rank),
     }
 
 
-def training_bound(cell: Cell, model: FittedTrees) -> float:
+def training_bound(cell: Cell, model: FittedTrees, data: Prepared) -> float:
     """The bound of a fold's training rows, in nats per row."""
-    data = prepared(cell.dataset)
     rows = data.folds.train.rows(cell.fold)
     return round(model.bound(data.x_train[rows], data.y_train[rows]), 5)
 

@@ -12,7 +12,13 @@ from vst.companion.experiments import datasets
 from vst.companion.experiments.cells import Cell, as_parameters, as_text
 from vst.companion.experiments.detection import detect
 from vst.companion.experiments.experiment import Experiment, Job, Option
-from vst.companion.experiments.fitting import fit_folds, prepared_for, score
+from vst.companion.experiments.fitting import (
+    coverage,
+    fit_folds,
+    prepared_for,
+    score,
+    table_size,
+)
 from vst.companion.experiments.profiles import Profile
 from vst.companion.experiments.trials import tuned_settings
 from vst.companion.models import MODEL_BY_ID
@@ -50,7 +56,7 @@ def jobs(
             setting = profile.limited(setting_for(model, dataset, tuned))
             cells = cells_of(NAME, dataset, model, setting, profile.first_folds(folds), seed)
             groups = [cells] if MODEL_BY_ID[model].is_soft else [(cell,) for cell in cells]
-            work += [Job(group, compute_cells, needs=dataset) for group in groups]
+            work += [Job(group, compute_folds, needs=dataset) for group in groups]
     return work
 
 
@@ -72,7 +78,7 @@ def chosen_models(named: Sequence[str]) -> list[str]:
 def setting_for(model: str, dataset: str, tuned: dict[tuple[str, str], dict[str, Any]]) -> Any:
     """A model's settings for a data set: the tuned ones, and those that depend on its size."""
     chosen = tuned.get((datasets.file(dataset), model), {})
-    return MODEL_BY_ID[model].setting_for(datasets.size(dataset), chosen)
+    return MODEL_BY_ID[model].setting_for(table_size(dataset), chosen)
 
 
 def cells_of(
@@ -81,6 +87,17 @@ def cells_of(
     """The cells of one model with one setting, one per fold."""
     text = as_text(models.parameters(setting))
     return tuple(Cell(experiment, dataset, model, fold, seed, text) for fold in folds)
+
+
+def compute_folds(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Scores, and how many test rows the 90 % intervals hold."""
+    return compute_cells(cells, _coverage)
+
+
+def _coverage(cell: Cell, model: Fitted) -> dict[str, Any]:
+    setting = MODEL_BY_ID[cell.model].setting(as_parameters(cell.parameters))
+    data = prepared_for(setting, cell.dataset)
+    return {"coverage": coverage(model, data.x_test, data.y_test)}
 
 
 def compute_cells(
@@ -112,6 +129,6 @@ REGRESSION = Experiment(
         Option("untuned", "flag", "use every model's untuned settings"),
     ),
     jobs,
-    FOLD_SCORES,
-    summarised=("log_likelihood", "rmse", "auroc"),
+    (*FOLD_SCORES, "coverage"),
+    summarised=("log_likelihood", "rmse", "auroc", "coverage"),
 )

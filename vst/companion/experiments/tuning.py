@@ -26,16 +26,11 @@ from vst.companion.experiments.fitting import (
     fitted,
     log_likelihood_by_trees,
     prepared_for,
+    table_size,
 )
 from vst.companion.experiments.store import Store
-from vst.companion.experiments.trials import (
-    COLUMNS,
-    are_longer,
-    best_of,
-    longer_settings,
-    without_trees,
-)
-from vst.companion.models import MODEL_BY_ID, SMALL, parameters
+from vst.companion.experiments.trials import COLUMNS
+from vst.companion.models import MODEL_BY_ID, SMALL, Model, parameters
 from vst.companion.peers import Choices, Interval, NoDensityError, Range, Ranges
 from vst.companion.peers.libraries import library
 from vst.companion.protocol import Prepared
@@ -45,12 +40,12 @@ from vst.soft_trees import SoftTrees
 ROUND = 8
 
 #: Settings that are not proposed, since one fit can be scored with all their values: the number of
-#: trees of a VSGBM, and what a fitted peer can change without a new fit.
+#: boosted trees, and what a fitted peer can change without a new fit.
 SCORED_WITHOUT_REFIT = ("n_trees", "smallest_scale")
 
-#: Settings that all trials of a round share (depth determines the program, whitening the data), and
-#: their values in the first rounds, if the model's ranges contain them.
-SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5, 3), "whiten": (1, 0)}
+#: Settings that all trials of a round share, since they determine the program, and their values in the
+#: first rounds, if the model's ranges contain them; its default comes first.
+SHARED: dict[str, tuple[int, ...]] = {"depth": (4, 5, 3), "n_trees": (10, 20, 5)}
 
 #: The objective of a fit that diverged: worse than any other, but still a trial.
 WORST = -1e6
@@ -87,16 +82,9 @@ class Tuning:
     def compute(self) -> list[dict[str, Any]]:
         """Run the remaining trials."""
         store = Store(self.directory, COLUMNS)
-        while (left := self.trials - (~are_longer(done := store.load([self.file]))).sum()) > 0:
+        while (left := self.trials - len(done := store.load([self.file]))) > 0:
             count = min(left, ROUND if MODEL_BY_ID[self.model].is_soft else 1)
-            shorter = done[~are_longer(done)]
-            self._try(store, propose(self.model, shorter, count, seed=self.seed), len(done))
-        if len(done):
-            best = best_of(done[~are_longer(done)])
-            tried = [without_trees(as_parameters(text)) for text in done["parameters"]]
-            for wanted in longer_settings(self.model, self.dataset, best):
-                if wanted not in tried:
-                    self._try(store, [wanted], len(store.load([self.file])))
+            self._try(store, propose(self.model, done, count, seed=self.seed), len(done))
         return []
 
     def _try(self, store: Store, proposals: list[dict[str, Any]], number: int) -> None:
@@ -137,7 +125,8 @@ def validation_folds(n: int) -> range:
 def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> list[dict[str, Any]]:
     """Propose the next settings, given the results so far.
 
-    A soft tree's proposals share what determines the program; the very first are the defaults.
+    A soft tree's proposals share what determines the program; the very first are the defaults. If a
+    model has no more settings than trials, each is tried once.
     """
     with warnings.catch_warnings():
         return _propose(model, done, count, seed)
@@ -150,8 +139,10 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
     ranges = {
         name: choice
         for name, choice in entry.all_ranges().items()
-        if name not in SCORED_WITHOUT_REFIT
+        if name not in scored_without_refit(entry)
     }
+    if (every := _all_settings(ranges)) and len(every) <= entry.trials:
+        return every[len(done) :][:count]
     space = {name: _distribution(optuna, choice) for name, choice in ranges.items()}
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     sampler = optuna.samplers.TPESampler(
@@ -169,7 +160,7 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
         )
     asked = []
     if entry.is_soft:
-        common = _common_to_round(study, ranges, space, len(done) // ROUND)
+        common = _common_to_round(entry, study, ranges, space, len(done) // ROUND)
         study.sampler = optuna.samplers.PartialFixedSampler(common, sampler)
         if not len(done):
             before = parameters(entry.settings) | common
@@ -178,13 +169,34 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
     return [{name: _rounded(value) for name, value in params.items()} for params in asked]
 
 
+def _all_settings(ranges: Ranges) -> list[dict[str, Any]]:
+    """Every combination of choices; none if a range has more values than can be listed."""
+    choices = [range_.values for range_ in ranges.values() if isinstance(range_, Choices)]  # noqa: PD011
+    if len(choices) < len(ranges):
+        return []
+    return [dict(zip(ranges, values, strict=True)) for values in product(*choices)]
+
+
+def scored_without_refit(entry: Model) -> tuple[str, ...]:
+    """The settings of a model that need no fit of their own."""
+    setting = entry.settings
+    joint = isinstance(setting, SoftTrees) and setting.has_one_vector
+    # The trees of a joint ensemble have no fit without the others.
+    return tuple(name for name in SCORED_WITHOUT_REFIT if not (joint and name == "n_trees"))
+
+
 def _common_to_round(
-    study: Any, ranges: Ranges, space: dict[str, Any], number: int
+    entry: Model, study: Any, ranges: Ranges, space: dict[str, Any], number: int
 ) -> dict[str, int]:
+    first = parameters(entry.settings)
     shared = {
-        name: [value for value in values if value in ranges[name]]
+        name: [first[name], *(value for value in values if value != first[name])]
         for name, values in SHARED.items()
         if name in ranges
+    }
+    shared = {
+        name: [value for value in values if value in ranges[name]]
+        for name, values in shared.items()
     }
     if all(number < len(values) for values in shared.values()):
         return {name: values[number] for name, values in shared.items()}
@@ -199,7 +211,7 @@ def evaluate(
 
     The returned settings also hold the best values of the settings scored without a new fit.
     """
-    size, entry = datasets.size(dataset), MODEL_BY_ID[model]
+    size, entry = table_size(dataset), MODEL_BY_ID[model]
     settings = [entry.in_trials(entry.setting_for(size, proposal)) for proposal in proposals]
     data = prepared_for(settings[0], dataset)
     folds = validation_folds(size.n)
@@ -209,7 +221,7 @@ def evaluate(
         after = {
             name: choice.values  # noqa: PD011
             for name, choice in entry.all_ranges().items()
-            if name in SCORED_WITHOUT_REFIT and isinstance(choice, Choices)
+            if name in scored_without_refit(entry) and isinstance(choice, Choices)
         }
         outcomes = [_evaluate_peer(setting, data, folds, after) for setting in settings]
     return [
@@ -228,7 +240,7 @@ def _evaluate_together(
     outcomes: list[tuple[dict[str, Any], float]] = []
     for i, setting in enumerate(settings):
         replicas = range(i * len(folds), (i + 1) * len(folds))
-        if not setting.n_trees:
+        if not setting.n_trees or setting.has_one_vector:
             scores = [_validate(fitted(stack, j), data, held_out[j]) for j in replicas]
             outcomes.append(({}, float(np.mean(scores))))
             continue

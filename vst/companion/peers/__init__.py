@@ -1,4 +1,4 @@
-"""The models that the paper compares with, and two newer ones, behind one small interface.
+"""The models that the paper compares with, and three others, behind one small interface.
 
     fitted = SGLB().fit(x, y, seed=0)
     fitted.mean_draws(x_test)        # draws or members of the mean function, (draws, n)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtr
 
 from vst.errors import UserError
 
@@ -24,6 +24,11 @@ class Fitted(Protocol):
         self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " n"]:
         """Log density of each row's target; raises ``NoDensityError`` if the model has none."""
+
+    def cdf(
+        self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """Probability that each row's target is at most ``y``; raises ``NoDensityError`` as well."""
 
 
 class Peer(Protocol):
@@ -81,6 +86,13 @@ class NormalMixture(ABC):
     ) -> Float[np.ndarray, " n"]:
         """Log density of the mixture at each row's target."""
         return mixture_log_prob(self.normals(x), y)
+
+    def cdf(
+        self, x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """Probability under the mixture that each row's target is at most ``y``."""
+        means, scales = self.normals(x)
+        return ndtr((np.asarray(y, float) - means) / scales).mean(axis=0)
 
 
 def mixture_log_prob(normals: Normals, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -90,3 +90,6 @@ class FittedXGBoost:
         raise NoDensityError(
             "XGBoost predicts a number, not a distribution, and has no log-likelihood: score its error"
         )
+
+    #: Nor does it have a distribution function.
+    cdf = log_prob

@@ -11,8 +11,9 @@ from vst.datasets.catalogue import CATALOGUE, describe
 from vst.datasets.dataset import Dataset
 from vst.datasets.loading import load_dataset
 from vst.datasets.places import find
+from vst.encoding import TableEncoder
 from vst.errors import DataError, MissingDataError
-from vst.preprocessing import Standardiser, TableEncoder
+from vst.preprocessing import Standardiser
 
 #: Default sources of OOD rows, best first; those for song come from the CT slices.
 PARTNERS = ("song", "song_8k")
@@ -75,7 +76,7 @@ def ood_set(data: Prepared, *, partner: str | Dataset | None = None, seed: int =
     require_finite(other.name, raw, encoder.feature_names[:d])
     x_out = Standardiser.fit(raw)(raw)
     if data.standardiser.rotation is not None:
-        # The model whitens its standardised inputs, whatever they are.
+        # The model turns its standardised inputs, whatever they are.
         x_out = (x_out @ data.standardiser.rotation).astype(np.float32)
     return OODSet(
         name=data.dataset.name,

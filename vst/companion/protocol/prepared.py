@@ -8,8 +8,10 @@ from jaxtyping import Float
 
 from vst.companion.protocol.splits import Folds, Split, make_folds, rows_for, split_rows
 from vst.datasets.dataset import Dataset
+from vst.encoding import TableEncoder, gap_name
 from vst.errors import DataError
-from vst.preprocessing import Standardiser, TableEncoder, location_and_scale
+from vst.moments import location_and_scale
+from vst.preprocessing import Axes, Standardiser
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,9 @@ class Prepared:
     target_scale: float
 
 
-def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = False) -> Prepared:
+def prepare(
+    dataset: Dataset, *, seed: int = 0, folds: int = 10, axes: Axes = "features"
+) -> Prepared:
     """Split, encode and standardise a data set as the paper does.
 
     Categorical columns become one column per category of the training rows; features and target are
@@ -60,8 +64,8 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
         Seed of the split and the folds.
     folds
         Number of cross-validation folds of the training rows.
-    whiten
-        Rotate the standardised features to be uncorrelated (not in the paper).
+    axes
+        Coordinates of the standardised features; soft trees use the principal axes.
 
     Examples
     --------
@@ -73,13 +77,14 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
     _require_rows(dataset, folds)
     split = split_rows(dataset.n, seed=seed)
     features, target = dataset.X, _numbers(dataset)
-    require_complete(dataset.name, features)
+    require_usable(dataset.name, features)
     encoder = TableEncoder.fit(features.iloc[split.train])
     raw_train = encoder.encode(features.iloc[split.train])
     raw_test = encoder.encode(features.iloc[split.test])
     names = encoder.feature_names
-    standardiser = Standardiser.fit(raw_train, whiten=whiten)
-    if whiten:
+    standardiser = Standardiser.fit(raw_train, axes)
+    names = [*names, *(gap_name(names[i]) for i in standardiser.gaps)]
+    if standardiser.rotation is not None:
         names = [f"direction {i}" for i in range(1, len(names) + 1)]
     mean, scale = _units(target[split.train])
     return Prepared(
@@ -98,23 +103,18 @@ def prepare(dataset: Dataset, *, seed: int = 0, folds: int = 10, whiten: bool = 
     )
 
 
-def require_complete(name: str, table: pd.DataFrame) -> None:
-    """Refuse missing and infinite values, and name the first column that has them."""
+def require_usable(name: str, table: pd.DataFrame) -> None:
+    """Refuse infinite values, and columns without any value; single gaps are filled in later."""
     for column in table.columns:
-        bad = int((table[column].isna() | table[column].isin([np.inf, -np.inf])).sum())
-        if bad:
+        values = table[column]
+        infinite = int(values.isin([np.inf, -np.inf]).sum())
+        if infinite:
             raise DataError(
-                f"column {str(column)!r} of {name} is missing or infinite in {bad} of {len(table)} "
-                f"rows: {_remedy(table[column], bad)}"
+                f"column {str(column)!r} of {name} is infinite in {infinite} of {len(table)} rows: drop "
+                "these rows, or leave the cells empty"
             )
-
-
-def _remedy(column: pd.Series, bad: int) -> str:
-    if bad == len(column):
-        return "drop the column"
-    this = f"df[{column.name!r}]"
-    value = f"{this}.median()" if pd.api.types.is_numeric_dtype(column) else "'missing'"
-    return f"drop these rows, or fill them in, for example with {this}.fillna({value})"
+        if len(table) and values.isna().all():
+            raise DataError(f"column {str(column)!r} of {name} has no values: drop it")
 
 
 def require_finite(name: str, x: Float[np.ndarray, "n d"], columns: list[str]) -> None:

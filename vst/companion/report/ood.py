@@ -33,7 +33,7 @@ def distance_table(
             continue
         row = {"data set": datasets.label(dataset)}
         row |= {f"{name} distance": number(value) for name, value in found.items()}
-        for model in ("vst-linear", "vst-plus"):
+        for model in ("vst-linear", "vst-cv"):
             place = (model, dataset)
             row[label(model)] = number(float(ours[place])) if place in ours.index else ""
         place = ("vst-linear", WHOLE.get(dataset) or dataset)

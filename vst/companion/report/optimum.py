@@ -87,7 +87,9 @@ def path(results: pd.DataFrame) -> Figure:
     return figure
 
 
-def path_table(results: pd.DataFrame, steps: Sequence[int] = (1000, 8000, 32_000)) -> MarkdownTable:
+def path_table(
+    results: pd.DataFrame, steps: Sequence[int] = (1000, 10_000, 40_000)
+) -> MarkdownTable:
     """Test log-likelihood and coverage of each data set at some lengths of training, KL weight 1."""
     used = results[
         (results["part"] == "path")
@@ -207,7 +209,7 @@ def converged_summary(results: pd.DataFrame, most: float = 0.03) -> Markdown:
     gains = gains_of_longer(results)
     above = gains[gains > most]
     named = ", ".join(
-        f"*{dataset_label(str(name))}* ({number(value, 2)})" for name, value in above.items()
+        f"*{dataset_label(str(name))}* ({number(value)})" for name, value in above.items()
     )
     others = f" Exceptions: {named}." if len(above) else ""
     return Markdown(

@@ -1,6 +1,7 @@
 """Figures and tables of the chapter on your own data."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,8 +13,7 @@ from scipy.stats import binom, norm
 
 from vst.companion.experiments.detection import auroc
 from vst.companion.experiments.own_data import Held, OwnFit, coverage, pit
-from vst.companion.models import MODEL_BY_ID, label
-from vst.companion.report.style import GREY, label_logarithmic, styled
+from vst.companion.report.style import BLUE, GREY, VERMILLION, label_logarithmic, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, code, number, verbatim
 from vst.gates import Gates, feature_names, feature_use, gates
 
@@ -22,8 +22,56 @@ LEVELS = np.linspace(0.02, 0.98, 49)
 
 
 def colour(fit: OwnFit) -> str:
-    """The colour of a model's family."""
-    return MODEL_BY_ID[fit.name].colour
+    """The colour of a model."""
+    return VERMILLION if fit.is_mixture else BLUE
+
+
+class Scores(NamedTuple):
+    """How well held-out targets are predicted, in units of the target."""
+
+    rmse: float
+    log_likelihood: float
+    inside: float  #: share of the targets inside their 90 % intervals
+    width: float  #: mean width of these intervals
+
+
+def scores(held: Held, fit: OwnFit) -> Scores:
+    """The scores of a model on the held-out rows."""
+    y, predicted = held.y_test, fit.predicted
+    lower, upper = predicted.interval(0.9)
+    return Scores(
+        float(np.sqrt(np.mean((predicted.mean - y) ** 2))),
+        float(np.mean(predicted.log_prob(y))),
+        float(np.mean((lower <= y) & (y <= upper))),
+        float(np.mean(upper - lower)),
+    )
+
+
+def scores_without_features(held: Held) -> Scores:
+    """The scores of a Normal with the training targets' mean and standard deviation."""
+    y, mean, scale = held.y_test, held.y_train.mean(), held.y_train.std()
+    half = norm.ppf(0.95) * scale
+    return Scores(
+        float(np.sqrt(np.mean((mean - y) ** 2))),
+        float(np.mean(norm.logpdf(y, mean, scale))),
+        float(np.mean(np.abs(y - mean) <= half)),
+        float(2 * half),
+    )
+
+
+def answer(held: Held, fit: OwnFit) -> Markdown:
+    """What the chapter finds, and on which table."""
+    found, plain = scores(held, fit), scores_without_features(held)
+    gain = 1 - found.rmse / plain.rmse
+    compared = f"{gain:.0%} less than" if gain > 0 else "no less than"
+    verdict = width_word(found.inside, 0.9, len(held.y_test))
+    judged = "as expected" if verdict == "as expected" else f"the intervals are {verdict}"
+    return Markdown(
+        f"**The predictions of {code(held.dataset.y.name)} have a root mean squared error of "
+        f"{_units(found.rmse)}, {compared} without the features ({_units(plain.rmse)}). The 90 % "
+        f"intervals hold {found.inside:.0%} of the targets: {judged}.**\n\n"
+        f"{introduction(held).text}"
+    )
 
 
 def introduction(held: Held) -> Markdown:
@@ -32,39 +80,78 @@ def introduction(held: Held) -> Markdown:
     return Markdown(
         f"The table is *{verbatim(data.label)}*: {data.n:,} rows, {data.d} columns to predict "
         f"{code(data.y.name)} from. {len(held.y_test):,} rows were drawn at random and held out; "
-        "scores and intervals below are for these rows."
+        "all scores and intervals of this chapter are for these rows, except where it says otherwise."
     )
 
 
 def score_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
     """Scores on the held-out rows, and those of a Normal that ignores the features."""
-    y, train = held.y_test, held.y_train
-    rows = []
-    for fit in fits:
-        lower, upper = fit.predicted.interval(0.9)
-        rows.append(
-            {
-                "model": label(fit.name),
-                "RMSE": _units(np.sqrt(np.mean((fit.predicted.mean - y) ** 2))),
-                "log-likelihood": number(float(fit.predicted.log_prob(y).mean())),
-                "inside 90 % intervals": f"{np.mean((lower <= y) & (y <= upper)):.0%}",
-                "their mean width": _units(np.mean(upper - lower)),
-                "seconds": number(fit.seconds, 1),
-            }
-        )
-    mean, scale = train.mean(), train.std()
-    half = norm.ppf(0.95) * scale
-    rows.append(
-        {
-            "model": "no features",
-            "RMSE": _units(np.sqrt(np.mean((mean - y) ** 2))),
-            "log-likelihood": number(float(norm.logpdf(y, mean, scale).mean())),
-            "inside 90 % intervals": f"{np.mean(np.abs(y - mean) <= half):.0%}",
-            "their mean width": _units(2 * half),
-            "seconds": number(0.0, 1),
-        }
-    )
+    rows = [_score_row(fit.label, scores(held, fit), fit.seconds) for fit in fits]
+    rows.append(_score_row("no features", scores_without_features(held), 0.0))
     return MarkdownTable(pd.DataFrame(rows))
+
+
+def _score_row(name: str, found: Scores, seconds: float) -> dict[str, str]:
+    return {
+        "model": name,
+        "RMSE": _units(found.rmse),
+        "log-likelihood": number(found.log_likelihood),
+        "inside 90 % intervals": f"{found.inside:.0%}",
+        "their mean width": _units(found.width),
+        "seconds": number(seconds, 1),
+    }
+
+
+def choices(fit: OwnFit) -> pd.DataFrame:
+    """The candidates by weight, with their scores in units of the target.
+
+    The model's own scores are those of the standardised target. It has none if there were too few rows.
+    """
+    model = fit.mixture
+    frame = pd.DataFrame(model.cv_results_).sort_values("weight", ascending=False, kind="stable")
+    if "log_likelihood" not in frame:
+        return frame[["candidate", "weight"]].reset_index(drop=True)
+    scale = float(model.target_scale_)
+    scored = frame.assign(
+        log_likelihood=frame["log_likelihood"] - np.log(scale), rmse=frame["rmse"] * scale
+    )
+    return scored[["candidate", "weight", "log_likelihood", "rmse"]].reset_index(drop=True)
+
+
+def choice(fit: OwnFit) -> Markdown:
+    """Which candidate got the most weight, and whether it is the best one alone."""
+    frame = choices(fit)
+    first = frame.iloc[0]
+    if "log_likelihood" not in frame:
+        return Markdown(
+            f"The table has too few rows to leave some out: the model is *{first['candidate']}* alone."
+        )
+    used = int((frame["weight"] > 0).sum())
+    best = frame["candidate"].iloc[int(frame["log_likelihood"].argmax())]
+    if used == 1:
+        return Markdown(
+            f"*{first['candidate']}* got all the weight: no other candidate added to it."
+        )
+    most = f"*{first['candidate']}* got the most weight, {first['weight']:.0%}"
+    alone = (
+        "and has the highest log-likelihood alone"
+        if best == first["candidate"]
+        else f"although *{best}* has a higher log-likelihood alone"
+    )
+    return Markdown(
+        f"{used} of {len(frame)} candidates are in the mixture. {most}, {alone}. A weight is not a rank"
+        ": a weaker candidate gets weight if it is better on rows where the others are wrong."
+    )
+
+
+def choice_table(fit: OwnFit) -> MarkdownTable:
+    """The candidates: their weights, and their scores on training rows that were left out."""
+    frame = choices(fit)
+    shown = {"candidate": frame["candidate"], "weight": [f"{w:.0%}" for w in frame["weight"]]}
+    if "log_likelihood" in frame:
+        shown["log-likelihood, rows left out"] = [number(v) for v in frame["log_likelihood"]]
+        shown["RMSE, rows left out"] = [_units(v) for v in frame["rmse"]]
+    return MarkdownTable(pd.DataFrame(shown))
 
 
 @styled
@@ -79,7 +166,7 @@ def fit_figure(held: Held, fits: Sequence[OwnFit]) -> Figure:
         axis.plot(mean, held.y_test, "o", ms=2.5, color=DARK, mew=0)
         ends = [min(held.y_test.min(), mean.min()), max(held.y_test.max(), mean.max())]
         axis.plot(ends, ends, color=GREY, lw=0.8, ls="--")
-        axis.set(title=label(fit.name), xlabel="predicted mean")
+        axis.set(title=fit.label, xlabel="predicted mean")
     axes[0, 0].set_ylabel(str(held.dataset.y.name), parse_math=False)
     return figure
 
@@ -104,8 +191,9 @@ def calibration(held: Held, fits: Sequence[OwnFit], bins: int = 10) -> Figure:
             alpha=0.75,
             rwidth=0.94,
         )
-        axis.set(title=f"{label(fit.name)}: PIT", xlabel="PIT value", xlim=(0, 1))
-        last.plot(LEVELS, coverage(values, LEVELS), color=colour(fit), label=label(fit.name))
+        axis.set(title=f"{fit.label}: PIT", xlabel="PIT value", xlim=(0, 1))
+        dashes = "-" if fit.is_mixture else "-."
+        last.plot(LEVELS, coverage(values, LEVELS), dashes, color=colour(fit), label=fit.label)
     axes[0].set_ylabel("density")
     last.set(
         title="coverage", xlabel="level of the interval", ylabel="share of rows inside",
@@ -125,7 +213,7 @@ def calibration_table(held: Held, fits: Sequence[OwnFit]) -> MarkdownTable:
     rows = []
     for fit in fits:
         values = pit(fit, held.y_test)
-        row = {"model": label(fit.name)}
+        row = {"model": fit.label}
         for level in (0.5, 0.8, 0.95):
             share = float(coverage(values, np.array([level]))[0])
             row[f"{level:.0%} intervals"] = f"{share:.0%}, {width_word(share, level, m)}"
@@ -162,7 +250,7 @@ def intervals(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
             lower, upper = (end[order] for end in fit.predicted.interval(level))
             axis.vlines(place, lower, upper, color=colour(fit), lw=width, alpha=0.45)
         axis.plot(place, held.y_test[order], "o", ms=3, color=DARK, mew=0)
-        axis.set(title=label(fit.name), xlim=(-1, len(order)))
+        axis.set(title=fit.label, xlim=(-1, len(order)))
         axis.set_ylabel(str(held.dataset.y.name), parse_math=False)
     axes[-1, 0].set_xlabel("held-out rows, by predicted mean")
     return figure
@@ -185,38 +273,33 @@ def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
             axis.hist(values, edges, density=False, color=shade, alpha=0.6, label=name)
         axis.set(xscale="log", xlabel="epistemic standard deviation")
         label_logarithmic(axis.xaxis)
-        axis.set_title(f"{label(fit.name)}: AUROC {number(auroc(inside, out))}")
+        axis.set_title(f"{fit.label}: AUROC {number(auroc(inside, out))}")
     axes[0, 0].set_ylabel("rows")
     axes[0, 0].legend(fontsize=8.5)
     return figure
 
 
 @styled
-def features(held: Held, fits: Sequence[OwnFit], most: int = 15) -> Figure:
-    """Draw how much the gates use each feature, the most used by both models first."""
-    uses = [feature_use(fit.model, held.x_train) for fit in fits]
-    names = list((sum(uses[1:], start=uses[0])).sort_values(ascending=False).index)[:most]
-    figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.34 * len(names)))
-    height = 0.8 / len(fits)
-    for i, (fit, use) in enumerate(zip(fits, uses, strict=True)):
-        place = np.arange(len(names)) + (i - (len(fits) - 1) / 2) * height
-        axis.barh(place, use[names], height, color=colour(fit), label=label(fit.name))
-    axis.set_yticks(range(len(names)), names, parse_math=False)
+def features(held: Held, fit: OwnFit, most: int = 15) -> Figure:
+    """Draw how much the gates of a tree use each feature, the most used first."""
+    use = feature_use(fit.tree, held.x_train)[:most]
+    figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.26 * len(use)))
+    axis.barh(range(len(use)), use, 0.7, color=colour(fit))
+    axis.set_yticks(range(len(use)), list(use.index), parse_math=False)
     axis.tick_params(axis="y", length=0)
     axis.invert_yaxis()
     axis.set_xlabel("share of the gates' weight")
-    axis.legend(loc="lower right", fontsize=8.5)
     return figure
 
 
 @styled
 def learned_tree(held: Held, fit: OwnFit) -> Figure:
-    """Draw a model's first tree: the main features of each gate, and how many rows go where.
+    """Draw a tree: the main features of each gate, and how many rows go where.
 
     The width of an edge is the share of the rows that take it. A gate names the two features with the
     largest weights; a positive weight sends high values right. Leaves show their share and their mean.
     """
-    model = fit.model
+    model = fit.tree
     found, names = gates(model, held.x_train)[0], feature_names(model)
     depth = model.shape_.depth
     width = max(8.4, 0.62 * 2**depth)
@@ -264,4 +347,15 @@ def _text(axis: Axes, x: float, y: float, text: str, size: float) -> None:
 
 
 def _units(value: float) -> str:
-    return f"{float(value):.3g}"
+    """A number in the target's units, with three digits; with an exponent only if it is tiny or huge.
+
+    Examples
+    --------
+    >>> _units(16.0), _units(45231.0), _units(0.01234), _units(1.2e-9)
+    ('16.0', '45,200', '0.0123', '1.2e-09')
+    """
+    rounded = float(f"{value:.3g}")
+    if rounded and not 1e-4 <= abs(rounded) < 1e7:
+        return f"{rounded:.3g}"
+    decimals = 2 - int(np.floor(np.log10(abs(rounded)))) if rounded else 2
+    return f"{rounded:,.{max(decimals, 0)}f}"

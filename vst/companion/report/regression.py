@@ -76,7 +76,7 @@ def range_text(range_: Range) -> str:
     ('[0.01, 2.5]', '{1, 3}')
     """
     if isinstance(range_, Choices):
-        return "{" + ", ".join(f"{value:g}" for value in range_.values) + "}"  # noqa: PD011
+        return "{" + ", ".join(map(_value, range_.values)) + "}"
     if isinstance(range_, Interval):
         return f"[{range_.low:g}, {range_.high:g}]"
     return f"{{{range_.low}, …, {range_.high}}}"
@@ -200,7 +200,7 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     )
     plus = {model.id for model in MODELS if model.origin == "beyond"}
     # Only data sets with a winner: those on which all models have run.
-    wanted = {model.id for model in MODELS if model.in_paper and model.has_density} | {"vst-plus"}
+    wanted = {model.id for model in MODELS if model.in_paper and model.has_density} | plus
     there = scores.groupby("dataset")["model"].agg(lambda names: wanted <= set(names))
     winners = best(scores[scores["dataset"].map(there)], higher_is_better=True)
     first = sum(model in plus for model in winners["model"])
@@ -209,7 +209,8 @@ def conclusion(results: pd.DataFrame) -> Markdown:
         for model, par in zip(winners["model"], winners["on par"], strict=True)
     )
     lines.append(
-        "- **VST+ (quick or not) or VSGBM+** has the best log-likelihood of all models on "
+        f"- **{' or '.join(label(m.id) for m in MODELS if m.id in plus)}** has the best "
+        "log-likelihood of all models on "
         f"{first} of the {len(winners)} data sets on which all of them have run, and is best or on "
         f"par with the best on {level}."
     )
@@ -232,6 +233,31 @@ def winners_table(results: pd.DataFrame, table: str) -> MarkdownTable:
             }
         )
     )
+
+
+#: The coverage of 90 % intervals that counts as right.
+RIGHT = (0.86, 0.94)
+
+
+def coverage_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:
+    """Share of test rows inside their 90 % interval, over all folds, for models that were asked."""
+    known = results.dropna(subset=["coverage"])
+    found = known.pivot_table(index="model", columns="dataset", values="coverage")
+    low, high = RIGHT
+    rows = []
+    for name in [model.id for model in MODELS if model.id in found.index]:
+        values: dict[Any, float] = found.loc[name].dropna().to_dict()
+        inside = sum(low <= share <= high for share in values.values())
+        shares = {dataset_label(d): _percent(values.get(d)) for d in datasets}
+        counted = f"{inside} of {len(values)}"
+        rows.append(
+            {"model": label(name), **shares, f"{100 * low:.0f} to {100 * high:.0f} %": counted}
+        )
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 #: The paper's comparisons: each of its models with the peers of its group.

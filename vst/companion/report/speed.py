@@ -25,7 +25,7 @@ SIZES = {
     "trees": ("trees", "trees of a VSGBM"),
 }
 
-OURS, QUICK = "vst-linear", "vst-quick"
+OURS, CHOOSING = "vst-linear", "vst-cv"
 
 #: Symbols for targets on a page.
 SIGNS = {"<=": "≤", ">=": "≥"}
@@ -163,7 +163,7 @@ def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTab
     rows = []
     for dataset in datasets:
         found = models[models["dataset"] == dataset].dropna(subset="log_likelihood")
-        is_peer = np.array([not MODEL_BY_ID[name].is_soft for name in found["model"]], bool)
+        is_peer = np.array([not MODEL_BY_ID[name].is_ours for name in found["model"]], bool)
         peers = found[is_peer & (found["tuned"] == 1)]
         if peers.empty:
             continue
@@ -174,7 +174,7 @@ def reaching_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTab
             "its log-likelihood": number(best["log_likelihood"], 2),
             "its time": f"{best['fit_seconds']:.0f} s",
         }
-        for name in (OURS, QUICK):
+        for name in (OURS, CHOOSING):
             trained = found[found["model"] == name].sort_values("fit_seconds")
             if trained.empty:
                 continue
