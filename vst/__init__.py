@@ -8,6 +8,7 @@ from vst.estimators import (
     VSTClassifier,
     VSTRegressor,
     VSTRegressorCV,
+    load_model,
 )
 from vst.posterior import LowRankGaussian
 from vst.predictive import PredictiveDistribution
@@ -28,6 +29,7 @@ __all__ = [
     "VSTRegressorCV",
     "configure",
     "load_dataset",
+    "load_model",
     "load_table",
 ]
 

@@ -1,9 +1,10 @@
-"""The command line: ``vst data``, ``run``, ``tune``, ``results`` and ``book``."""
+"""The command line: ``vst fit``, ``predict``, ``data``, ``run``, ``tune``, ``results`` and ``book``."""
 
 import argparse
 import sys
 
 import vst
+from vst import file_commands
 from vst.companion.driver import commands as book_commands
 from vst.companion.experiments import commands as experiment_commands
 from vst.companion.protocol import commands as data_commands
@@ -15,6 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="vst", description=vst.__doc__)
     parser.add_argument("--version", action="version", version=f"vst {vst.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    file_commands.add_parser(commands)
     data_commands.add_parser(commands)
     experiment_commands.add_parser(commands)
     book_commands.add_parser(commands)

@@ -8,6 +8,7 @@ import json
 import math
 import numbers
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -56,7 +57,7 @@ LONGEST = 2**27
 COMMON = {"format", "model", "params", "numbers", "feature_names", "encoder"}
 
 #: Parts that older files do not have.
-LATER = {"fitted", "converged", "gaps"}
+LATER = {"fitted", "converged", "gaps", "usual_uncertainty"}
 
 POSITIVE = ("posterior.scale", "standardiser.scale", "noise_scales_")
 
@@ -80,6 +81,7 @@ def save(model: Any, path: str | PathLike) -> None:
         "feature_names": list(getattr(model, "feature_names_in_", [])) or None,
         "encoder": None if model.encoder_ is None else asdict(model.encoder_),
         "gaps": model.standardiser_.gaps,
+        "usual_uncertainty": getattr(model, "usual_uncertainty_", None),
     }
     if is_classifier(model):
         description["classes"] = model.classes_
@@ -115,15 +117,15 @@ def save(model: Any, path: str | PathLike) -> None:
     write_arrays(path, {"description": text} | arrays)
 
 
-def load(cls: type, path: str | PathLike) -> Any:
-    """Read an estimator of class ``cls`` back."""
+def load(classes: Mapping[str, type], path: str | PathLike) -> Any:
+    """Read an estimator back, which must be of one of these classes, given by name."""
     try:
         file = open(path, "rb")  # noqa: SIM115  closed below
     except IsADirectoryError:
         raise ValueError(f"{path} is a directory: name the file in it that holds a model") from None
     with file:
         try:
-            return _read(cls, file)
+            return _read(classes, file)
         except _WrongFileError as error:
             raise ValueError(f"{path} {error}") from None
         # Damaged bytes can make zipfile, zlib, NumPy and JSON raise almost anything.
@@ -134,12 +136,12 @@ def load(cls: type, path: str | PathLike) -> Any:
             ) from error
 
 
-def _read(cls: type, file: Any) -> Any:
+def _read(classes: Mapping[str, type], file: Any) -> Any:
     with zipfile.ZipFile(file) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         require(len(members) == len(archive.infolist()), "two members have the same name")
-        description = _description(cls, archive, members)
-        model = _estimator(cls, description)
+        description = _description(classes, archive, members)
+        model = _estimator(classes[description["model"]], description)
         shapes = _shapes(model, description, rotated="standardiser.rotation" in members)
         require_same(set(members), set(shapes) | {"description"}, "array")
         total = 8 * sum(map(math.prod, shapes.values()))
@@ -156,7 +158,7 @@ def _read(cls: type, file: Any) -> Any:
 
 
 def _description(
-    cls: type, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
+    classes: Mapping[str, type], archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
 ) -> dict[str, Any]:
     """The file's JSON, checked for format, class and missing or unknown parts."""
     require("description" in members, "it has no description")
@@ -170,8 +172,9 @@ def _description(
             f"has format {number}, but this version reads up to {FORMAT}: update vst"
         )
     require(isinstance(name, str) and name.isidentifier(), "it does not name its model")
-    if name != cls.__name__:
+    if name not in classes:
         raise _WrongFileError(f"holds a {name}: load it with {name}.load")
+    cls = classes[name]
     own = {"parts", "results"} if _is_mixture(cls) else {"shape"}
     own |= {"classes"} if issubclass(cls, ClassifierMixin) else set()
     require_same(set(description) - LATER, COMMON | own, "part")
@@ -212,6 +215,10 @@ def _estimator(cls: Any, description: dict[str, Any]) -> Any:
         and gaps == sorted(set(gaps)),
         f"its columns with gaps are {gaps!r}",
     )
+    usual = description.get("usual_uncertainty")
+    if usual is not None:
+        require(is_finite(usual) and usual >= 0, f"its usual uncertainty is {usual!r}")
+        model.usual_uncertainty_ = usual
     # The means and scales are set with the other arrays.
     model.standardiser_ = Standardiser.identity(d + len(gaps))._replace(gaps=tuple(gaps))
     if _is_mixture(model):

@@ -1,36 +1,21 @@
 """Loads a user's own table as a `Dataset`, like those of the catalogue."""
 
-import bz2
-import codecs
-import csv
 import difflib
-import gzip
 import hashlib
-import io
-import lzma
-import warnings
-import zipfile
-from collections.abc import Callable, Iterator
-from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from vst.datasets.dataset import Dataset
-from vst.datasets.reading import UNREADABLE, checksum
+from vst.datasets.reading import checksum
 from vst.errors import DataError
+from vst.table_files import read_table, require_unique
 
-CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip")
-PARQUET = (".parquet", ".pq")
-
-#: Also errors from compressed files that are damaged or need a password.
-BROKEN = (*UNREADABLE, lzma.LZMAError, RuntimeError, csv.Error)
-
-#: Bytes from which a file's encoding is guessed.
-HEAD = 2**16
+#: What to predict; ``"auto"``: the target decides.
+Task = Literal["auto", "regression", "classification"]
 
 #: What people write where a number is missing, in lower case.
 CODES = {
@@ -43,7 +28,11 @@ FEW_WORDS = 0.05
 
 
 def load_table(
-    path_or_frame: str | PathLike[str] | pd.DataFrame, *, target: str, name: str | None = None
+    path_or_frame: str | PathLike[str] | pd.DataFrame,
+    *,
+    target: str,
+    name: str | None = None,
+    classes: bool = False,
 ) -> Dataset:
     """Make a data set of a CSV or Parquet file, or of a DataFrame.
 
@@ -52,9 +41,11 @@ def load_table(
     path_or_frame
         A ``.csv`` file (also compressed, ``.csv.gz``), a ``.parquet`` file, or a DataFrame.
     target
-        The column to predict, which must hold numbers.
+        The column to predict, which must hold numbers or, with ``classes``, labels.
     name
         Name in tables and figures; by default the file's name.
+    classes
+        Whether the target holds classes.
 
     Returns
     -------
@@ -68,205 +59,103 @@ def load_table(
     >>> load_table(frame, target="price").d
     2
     """
-    frame_given = isinstance(path_or_frame, pd.DataFrame)
+    table, where, name = _opened_table(path_or_frame, str(target), name)
+    return _dataset(path_or_frame, table, str(target), where, name, classes=classes)
+
+
+def split_table(
+    path_or_frame: str | PathLike[str] | pd.DataFrame,
+    *,
+    target: str,
+    name: str | None = None,
+    task: Task = "auto",
+) -> tuple[Dataset, pd.DataFrame, bool]:
+    """The rows of a table that have a target, the features of those that have none, and the task.
+
+    Parameters
+    ----------
+    path_or_frame, target, name
+        As for :func:`load_table`.
+    task
+        ``"regression"``, ``"classification"``, or ``"auto"``: the target decides.
+
+    Returns
+    -------
+    tuple
+        The data set, the features of the rows without a target, and whether the target holds classes.
+    """
+    if task not in ("auto", "regression", "classification"):
+        raise DataError(f"task must be auto, regression or classification, got {task!r}")
+    target = str(target)
+    table, where, name = _opened_table(path_or_frame, target, name)
+    known = table[target].notna()
+    if not known.any():
+        raise DataError(f"the target {target!r} of {where} has no values: choose another column")
+    classes = holds_classes(table[target]) if task == "auto" else task == "classification"
+    dataset = _dataset(path_or_frame, table[known], target, where, name, classes=classes)
+    features = table.loc[~known].drop(columns=target).reset_index(drop=True)
+    return dataset, features, classes
+
+
+def holds_classes(column: pd.Series) -> bool:
+    """Whether a target looks like classes: text, categories, truth values, or numbers with two values.
+
+    Examples
+    --------
+    >>> [holds_classes(pd.Series(v)) for v in (["a", "b", None], [0, 1, 1], [1.5, 2.0, 7.5])]
+    [True, True, False]
+    """
+    present = column.dropna()
+    if pd.api.types.is_bool_dtype(present) or isinstance(present.dtype, pd.CategoricalDtype):
+        return True
+    numbers = pd.to_numeric(present, errors="coerce")
+    words = present[numbers.isna()].astype(str).str.strip().str.lower()
+    if len(words):
+        return not words.isin(CODES).all()
+    return bool(numbers.nunique() <= 2)
+
+
+def _opened_table(
+    path_or_frame: str | PathLike[str] | pd.DataFrame, target: str, name: str | None
+) -> tuple[pd.DataFrame, str, str]:
+    """The table, what to call it in an error, and its name."""
     if isinstance(path_or_frame, pd.DataFrame):
         table, where, name = path_or_frame.copy(), "the DataFrame", name or "table"
-        source = "a DataFrame"
         table.columns = table.columns.map(str)
     else:
         path = Path(path_or_frame).expanduser()
         table, where, name = read_table(path), str(path), name or path.name.split(".")[0]
-        source = path.name
-    target = str(target)
     _check_columns(table, target, where)
-    table[target] = _numeric_target(table[target], where)
+    return table, where, name
+
+
+def _dataset(
+    origin: str | PathLike[str] | pd.DataFrame,
+    table: pd.DataFrame,
+    target: str,
+    where: str,
+    name: str,
+    *,
+    classes: bool,
+) -> Dataset:
+    check = _class_target if classes else _numeric_target
+    table = table.assign(**{target: check(table[target], where)})
     table = table[[column for column in table.columns if column != target] + [target]]
-    refuse_codes(table, where)
+    refuse_codes(table.drop(columns=target), where)
+    frame_given = isinstance(origin, pd.DataFrame)
     return Dataset(
         name=name,
         table=table.reset_index(drop=True),
         targets=(target,),
-        source=source,
+        source="a DataFrame" if frame_given else Path(origin).name,  # type: ignore[arg-type]
         licence="the user's",
-        sha256=_checksum_of_values(table) if frame_given else checksum(path),
+        sha256=_checksum_of_values(table) if frame_given else checksum(Path(origin).expanduser()),  # type: ignore[arg-type]
         label=name,
     )
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV or Parquet file; a faulty file raises a `DataError` that says what to do."""
-    if not path.is_file():
-        near = difflib.get_close_matches(
-            path.name, [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else [], n=1
-        )
-        hint = f"; is it {path.parent / near[0]}?" if near else ""
-        raise DataError(f"there is no file {path}{hint}")
-    if path.stat().st_size == 0:
-        raise DataError(f"{path} is empty: it needs a row of column names and rows of values")
-    if not path.name.lower().endswith(CSV + PARQUET):
-        raise DataError(
-            f"{path} has an unsupported file type: use {', '.join(CSV[:2] + PARQUET[:1])}, "
-            "or read it with pandas and pass the DataFrame"
-        )
-    try:
-        is_csv = path.name.lower().endswith(CSV)
-        table = _read_csv(path) if is_csv else pd.read_parquet(path)
-    except DataError:
-        raise
-    except ImportError as error:
-        raise DataError(
-            f"reading {path.name} needs another package: pip install pyarrow ({error})"
-        ) from error
-    except BROKEN as error:
-        raise DataError(f"{path} cannot be read as a table: {error}{_advice(path)}") from error
-    table.columns = table.columns.map(str)
-    return table
-
-
-def _advice(path: Path) -> str:
-    """What to do with a file that cannot be read."""
-    if path.suffix.lower() == ".csv":
-        return ""
-    if path.name.lower().endswith(PARQUET):
-        return "; it is damaged or not a Parquet file: copy it again"
-    kind = path.suffix
-    return (
-        f"; it is damaged or not a {kind} file: copy it again, or unpack it and pass the .csv file"
-    )
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    header = _header(path)
-    _check_named(header, str(path))
-    # pandas would rename the second of two equal columns and so hide the mistake.
-    _check_unique(pd.Series(header), str(path))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # _with_words handles it
-            table = pd.read_csv(path)
-    except UnicodeDecodeError as error:
-        raise _needs_options(path, {"encoding": _one_byte_encoding(error)}) from error
-    except pd.errors.ParserError:
-        _check_lengths(path, len(header))
-        raise
-    if len(table) and not isinstance(table.index, pd.RangeIndex):
-        # The first row is longer than the header: pandas used its first value as the index.
-        _check_lengths(path, len(header))
-    return _with_words(table, path)
-
-
-def _with_words(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Read text columns again if pandas took words like NA as missing, or some values as numbers."""
-    mixed = [
-        str(name)
-        for name, column in table.items()
-        if not pd.api.types.is_numeric_dtype(column)
-        and (column.isna().any() or pd.api.types.infer_dtype(column) != "string")
-    ]
-    if mixed:
-        table[mixed] = pd.read_csv(
-            path, usecols=mixed, dtype=str, keep_default_na=False, na_values=[""]
-        )
-    return table
-
-
-def _header(path: Path) -> list[str]:
-    """The column names of a comma-separated UTF-8 file; other formats raise an error."""
-    encoding = _encoding(path)
-    options = {} if encoding == "utf-8" else {"encoding": encoding}
-    first = [row for _, row in islice(_rows(path, encoding), 2)]
-    if not first:
-        raise DataError(f"{path} is empty: it needs a row of column names and rows of values")
-    if not _agree(first):
-        for separator in ";\t|":
-            if _agree([row for _, row in islice(_rows(path, encoding, separator), 2)]):
-                options["sep"] = separator
-    if options:
-        raise _needs_options(path, options)
-    return first[0]
-
-
-def _agree(rows: list[list[str]]) -> bool:
-    """Whether the rows have the same number of values, and more than one."""
-    return len(rows[0]) > 1 and len(rows[0]) == len(rows[-1])
-
-
-def _needs_options(path: Path, options: dict[str, str]) -> DataError:
-    names = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-    separator, encoding = options.get("sep"), options.get("encoding")
-    found = [f"separated by {names[separator]}"] if separator else []
-    found += [f"encoded in {encoding}"] if encoding else []
-    call = "".join(f", {option}={value!r}" for option, value in options.items())
-    return DataError(
-        f"{path} must use commas and UTF-8, but looks {' and '.join(found)}: read it with "
-        f"pd.read_csv({path.name!r}{call}) and pass the DataFrame"
-    )
-
-
-def _encoding(path: Path) -> str:
-    with _opened(path) as stream:
-        head = stream.read(HEAD)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for encoding, bytes_ in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
-        if 2 * bytes_.count(0) > len(bytes_):  # half of the bytes of plain letters are zero
-            return encoding
-    if 0 in head:
-        raise DataError(
-            f"{path} is not a text file: if it is compressed, its name must end in "
-            f"{' or '.join(CSV[1:])}"
-        )
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError as error:
-        return _one_byte_encoding(error)
-    return "utf-8"
-
-
-def _one_byte_encoding(error: UnicodeDecodeError) -> str:
-    """Windows uses 0x80 to 0x9f for quotes and the euro; Latin-1 has no printable characters there."""
-    return "cp1252" if error.object[error.start] < 0xA0 else "latin-1"
-
-
-def _rows(path: Path, encoding: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The raw rows of a CSV file, without blank ones, and the line numbers they end at."""
-    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
-    with _opened(path) as stream, io.TextIOWrapper(stream, encoding, "replace", "") as text:
-        reader = csv.reader(text, delimiter=separator)
-        yield from ((reader.line_num, row) for row in reader if row)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    openers: dict[str, Callable] = {
-        ".gz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-        ".zip": _open_zip,
-    }
-    return openers.get(path.suffix.lower(), open)(path, "rb")
-
-
-def _open_zip(path: Path, _: str) -> IO[bytes]:
-    archive = zipfile.ZipFile(path)
-    if len(archive.namelist()) != 1:
-        raise DataError(
-            f"{path} must hold one file, got {len(archive.namelist())}: unpack it and pass the .csv file"
-        )
-    return archive.open(archive.namelist()[0])
-
-
-def _check_lengths(path: Path, names: int) -> None:
-    for line, row in _rows(path, "utf-8"):
-        if len(row) > names:
-            raise DataError(
-                f"{path} cannot be read as a table: line {line} has {len(row)} values, but the header "
-                f"has {names} names; remove the extra values, such as a comma at the line's end, or "
-                "put values that contain a comma in double quotes"
-            )
-
-
 def _check_columns(table: pd.DataFrame, target: str, where: str) -> None:
-    _check_unique(table.columns.to_series(), where)
+    require_unique(table.columns.to_series(), where)
     if target not in table.columns:
         near = difflib.get_close_matches(target, table.columns, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
@@ -277,23 +166,6 @@ def _check_columns(table: pd.DataFrame, target: str, where: str) -> None:
     if table.shape[1] < 2:
         raise DataError(
             f"{where} has no column besides the target {target!r}: add columns to predict it from"
-        )
-
-
-def _check_named(names: list[str], where: str) -> None:
-    if "" in names:
-        raise DataError(
-            f"column {names.index('') + 1} of {where} has no name: give it one, or drop it if it "
-            "holds row numbers (df.to_csv(..., index=False) does not write them)"
-        )
-
-
-def _check_unique(names: pd.Series, where: str) -> None:
-    twice = names[names.duplicated()].unique()
-    if len(twice):
-        raise DataError(
-            f"{where} has more than one column named {', '.join(map(repr, twice))}: "
-            "rename or drop them"
         )
 
 
@@ -345,6 +217,22 @@ def _numeric_target(column: pd.Series, where: str) -> pd.Series:
             f"{len(values)} rows: drop them, for example with df.dropna(subset=[{column.name!r}])"
         )
     return pd.Series(values, index=column.index, name=column.name)
+
+
+def _class_target(column: pd.Series, where: str) -> pd.Series:
+    """Labels as they are; a gap is an error, since no class can be learned from it."""
+    missing = int(column.isna().sum())
+    if missing:
+        raise DataError(
+            f"the target {column.name!r} of {where} is missing in {missing} of {len(column)} rows: drop "
+            f"them, for example with df.dropna(subset=[{column.name!r}])"
+        )
+    if column.nunique() < 2:
+        raise DataError(
+            f"the target {column.name!r} of {where} has one class, {column.iloc[0]!r}: classes can only "
+            "be learned from two or more"
+        )
+    return column
 
 
 def _checksum_of_values(table: pd.DataFrame) -> str:

@@ -59,6 +59,9 @@ FAMILIES: dict[str, Family] = {
     "bart": Family("BART", BROWN),
     "gaussian-process": Family("Gaussian process", INDIGO),
     "lints": Family("LinTS", WINE),
+    "logistic": Family("Logistic regression", WINE),
+    "forest": Family("Random forest", BROWN),
+    "catboost": Family("CatBoost", GREEN),
 }
 
 

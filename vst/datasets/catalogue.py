@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from vst.errors import DataError
 
-Task = Literal["regression", "bandit", "ood"]
+Task = Literal["regression", "classification", "bandit", "ood"]
 
 #: File layouts; `vst.datasets.reading` has one reader for each.
 Layout = Literal["csv", "categories", "ct", "song zip", "ct zip", "ratings", "stock text"]
@@ -75,13 +75,15 @@ class DatasetInfo:
     title
         What the data are, in a few words.
     task
-        What the paper uses them for.
+        What they are used for; the paper has no classification.
     rows, features
         Shape of the table without its targets.
     target
         Column to predict; None if the bandit generates its own rewards.
     target_label
         The target with its unit, for the axis of a figure.
+    gaps
+        Number of missing values.
     arms
         Number of trailing columns that hold the rewards of a bandit's arms.
     limits
@@ -123,6 +125,7 @@ class DatasetInfo:
     bundled: bool = False
     package: Package | None = None
     target_label: str = ""
+    gaps: int = 0
     arms: int = 0
     changes: str = "nothing"
     note: str = ""

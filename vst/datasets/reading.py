@@ -71,10 +71,12 @@ def _check(info: DatasetInfo, table: pd.DataFrame, path: Path, remedy: str) -> N
             f"{path} has the wrong last column for {info.name}: expected {info.target!r}, "
             f"found {table.columns[-1]!r}; {remedy}"
         )
-    numbers = table.select_dtypes("number")
-    if not np.isfinite(numbers.to_numpy()).all() or table.isna().to_numpy().any():
+    if np.isinf(table.select_dtypes("number").to_numpy()).any():
+        raise DataError(f"{path} holds infinite values, but {info.name} has none; {remedy}")
+    missing = int(table.isna().to_numpy().sum())
+    if missing != info.gaps:
         raise DataError(
-            f"{path} holds missing or infinite values, but {info.name} has none; {remedy}"
+            f"{path} has {missing} missing values, but {info.name} has {info.gaps or 'none'}; {remedy}"
         )
     if info.limits is not None:
         bounded = table.to_numpy() if info.target is None else table[info.target].to_numpy()

@@ -17,6 +17,7 @@ from vst.arrays import Inputs, row_blocks
 from vst.blocks import map_rows
 from vst.class_distribution import ClassDistribution, probabilities
 from vst.encoding import TableEncoder
+from vst.importances import column_importances
 from vst.predictive import (
     PredictiveDistribution,
     mean_functions,
@@ -37,6 +38,9 @@ from vst.soft_trees import Seed, seed_of
 
 #: Default number of posterior draws for a prediction.
 DEFAULT_DRAWS = 100
+
+#: Posterior draws for the importances of columns: as many functions are averaged.
+IMPORTANCE_DRAWS = 64
 
 #: Keeps the draws of ``sample_functions`` independent of a fit with the same seed.
 FUNCTIONS = 1 << 20
@@ -85,6 +89,7 @@ class VariationalModel(BaseEstimator, ABC):
         """
         before = dict(self.__dict__)
         try:
+            self.__dict__.pop("usual_uncertainty_", None)  # of the rows of an earlier fit
             self._fit(X, y, sample_weight)
         except BaseException:
             self.__dict__ = before
@@ -123,7 +128,19 @@ class VariationalModel(BaseEstimator, ABC):
     @classmethod
     def load(cls, path: str | PathLike) -> Self:
         """Read a model written by :meth:`save`."""
-        return storage.load(cls, path)
+        return storage.load({cls.__name__: cls}, path)
+
+    @property
+    def feature_importances_(self) -> Float[np.ndarray, " columns"]:
+        """How much the model uses each column of the table, as shares that sum to one.
+
+        The mean absolute slope of the prediction along each feature, with all features standardised,
+        by gates and leaves alike; categories of one column are added up. In the order of
+        ``feature_names_in_``.
+        """
+        check_is_fitted(self)
+        draws = self._function_draws(jax.random.key(0), IMPORTANCE_DRAWS)
+        return column_importances(draws, self.standardiser_, self.encoder_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
+from vst.companion.experiments.classification import CLASSIFICATION
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
 from vst.companion.experiments.ladder import LADDER
 from vst.companion.experiments.optimisers import OPTIMISERS
@@ -13,6 +14,7 @@ from vst.companion.experiments.regression import REGRESSION
 __all__ = [
     "BANDITS",
     "BEYOND",
+    "CLASSIFICATION",
     "EXPERIMENTS",
     "LADDER",
     "OPTIMISERS",
@@ -28,5 +30,15 @@ __all__ = [
 #: Every experiment by its name: what ``vst run`` takes.
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (REGRESSION, OPTIMISERS, RANK, OPTIMUM, BEYOND, LADDER, PICTURES, BANDITS)
+    for experiment in (
+        REGRESSION,
+        OPTIMISERS,
+        RANK,
+        OPTIMUM,
+        BEYOND,
+        LADDER,
+        CLASSIFICATION,
+        PICTURES,
+        BANDITS,
+    )
 }

@@ -7,16 +7,20 @@ row carries its model's fingerprint, which identifies rows of older code.
 import hashlib
 import json
 import os
+import warnings
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
+from sklearn.exceptions import ConvergenceWarning
 
 import vst
 from vst.companion.bandits import AGENTS, agent, environment, simulate
+from vst.companion.classifiers import CLASSIFIERS
 from vst.companion.experiments.fitting import axes_of, fit_rows, score
 from vst.companion.experiments.profiles import Profile
 from vst.companion.models import LIBRARIES, MODEL_BY_ID
@@ -44,8 +48,8 @@ TOLERANCE = 1e-3
 #: Packages whose versions may change a fingerprint.
 PACKAGES = ("jax", "numpy", *LIBRARIES)
 
-#: Prefix that distinguishes an agent's name from a model's.
-AGENT = "agent "
+#: Prefixes that distinguish the name of an agent or a classifier from a model's.
+AGENT, CLASSIFIER = "agent ", "classifier "
 
 
 def of(name: str) -> str:
@@ -55,7 +59,8 @@ def of(name: str) -> str:
 
 def names() -> list[str]:
     """Everything that has a fingerprint."""
-    return [*MODEL_BY_ID, *(AGENT + name for name in AGENTS)]
+    agents, classifiers = (AGENT + name for name in AGENTS), (CLASSIFIER + c for c in CLASSIFIERS)
+    return [*MODEL_BY_ID, *agents, *classifiers]
 
 
 def fingerprint(name: str) -> str:
@@ -66,8 +71,10 @@ def fingerprint(name: str) -> str:
     >>> fingerprint("agent random")
     '147.001'
     """
-    value = _of_agent(name.removeprefix(AGENT)) if name.startswith(AGENT) else _of_model(name)
-    return f"{value:.6g}"
+    for prefix, compute in ((AGENT, _of_agent), (CLASSIFIER, _of_classifier), ("", _of_model)):
+        if name.startswith(prefix):
+            return f"{compute(name.removeprefix(prefix)):.6g}"
+    raise AssertionError("every name starts with the empty prefix")
 
 
 def equal(stored: str, now: str) -> bool:
@@ -98,6 +105,19 @@ def _of_agent(name: str) -> float:
     bandit = environment("exploration").sample(seed=0, steps=DECISIONS)
     [actions] = simulate(TINY.limited(agent(name, bandit.name)), [bandit], seeds=[0])
     return float(bandit.regret(actions).sum())
+
+
+def _of_classifier(name: str) -> float:
+    """The mean log probability of the right class, of three."""
+    x, y = _rows()
+    table, classes = pd.DataFrame(x), np.digitize(y, [-0.5, 0.5])
+    row = CLASSIFIERS[name]
+    cut = {k: min(v, TINY.limits[k]) if k in TINY.limits else v for k, v in row.parameters.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # so few steps are not enough
+        model = row.build(table, 0, **cut).fit(table[:60], classes[:60])
+    proba = np.maximum(model.predict_proba(table[60:]), 1e-6)
+    return float(np.mean(np.log(proba[np.arange(20), classes[60:]])))
 
 
 def _rows() -> tuple[Float[np.ndarray, "80 3"], Float[np.ndarray, " 80"]]:

@@ -14,7 +14,8 @@ from vst.datasets import Dataset, load_dataset
 from vst.errors import UserError
 from vst.estimators import VSTRegressor, VSTRegressorCV
 from vst.predictive import PredictiveDistribution
-from vst.tables import load_table, read_table, refuse_codes
+from vst.table_files import read_table
+from vst.tables import load_table, refuse_codes
 
 #: The bundled table that the chapter shows by default.
 EXAMPLE = "concrete"
