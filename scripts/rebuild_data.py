@@ -137,7 +137,7 @@ REBUILD: dict[str, Callable[[bytes], pd.DataFrame]] = {
         penguins,
         votes,
         credit,
-    )  # fmt: skip
+    )
 }
 
 

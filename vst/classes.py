@@ -109,19 +109,48 @@ class ClassShape:
         constants: Float[Array, "constants _"],
     ) -> Float[Array, "classes n"]:
         """Log probability of every class for each row, given the outputs of maps and constants."""
+        gates, contrasts, basis = self._parts(beta, affine, constants)
+        if not self.n_trees:
+            routes, of_leaf = self._leaves(gates, contrasts, basis)
+            return jax.nn.logsumexp(routes[:, None] + of_leaf, axis=0)
+        by_tree = jax.vmap(tree_means, in_axes=(None, 2))(gates, contrasts)
+        # The sum has the prior variance of one tree.
+        return jax.nn.log_softmax(basis.T @ by_tree.sum(axis=1) / math.sqrt(self.n_trees), axis=0)
+
+    def _parts(
+        self, beta: Float[Array, ""], affine: Array, constants: Array
+    ) -> tuple[
+        Float[Array, "trees nodes n"], Float[Array, "trees leaves contrasts n"], Float[Array, "c k"]
+    ]:
+        """Logits of the gates, contrasts of the leaves, and the basis of contrasts."""
         n = affine.shape[1]
         gates, leaves = jnp.split(affine, [self.n_nodes])
         if self.leaves == "constant":
             leaves = jnp.broadcast_to(constants, (self.n_constants, n))
-        gates = beta * gates.reshape(self._trees, self.n_leaves - 1, n)
-        contrasts = leaves.reshape(self._trees, self.n_leaves, self.n_classes - 1, n)
-        basis = jnp.asarray(helmert(self.n_classes), affine.dtype)
-        if not self.n_trees:
-            of_leaf = jax.nn.log_softmax(jnp.einsum("ck,lcn->lkn", basis, contrasts[0]), axis=1)
-            return jax.nn.logsumexp(leaf_log_probs(gates[0], self.depth)[:, None] + of_leaf, axis=0)
-        by_tree = jax.vmap(tree_means, in_axes=(None, 2))(gates, contrasts)
-        # The sum has the prior variance of one tree.
-        return jax.nn.log_softmax(basis.T @ by_tree.sum(axis=1) / math.sqrt(self.n_trees), axis=0)
+        return (
+            beta * gates.reshape(self._trees, self.n_leaves - 1, n),
+            leaves.reshape(self._trees, self.n_leaves, self.n_classes - 1, n),
+            jnp.asarray(helmert(self.n_classes), affine.dtype),
+        )
+
+    def _leaves(
+        self, gates: Array, contrasts: Array, basis: Array
+    ) -> tuple[Float[Array, "leaves n"], Float[Array, "leaves classes n"]]:
+        of_leaf = jax.nn.log_softmax(jnp.einsum("ck,lcn->lkn", basis, contrasts[0]), axis=1)
+        return leaf_log_probs(gates[0], self.depth), of_leaf
+
+    def outputs(
+        self, theta: Float[Array, " p"], x: Float[Array, "n d"]
+    ) -> tuple[Float[Array, "affine n"], Float[Array, "constants 1"]]:
+        """The outputs of the affine maps, and the constants."""
+        inputs, cut = with_bias(x).T, self.n_affine * (self.in_features + 1)
+        return theta[:cut].reshape(self.n_affine, len(inputs)) @ inputs, theta[cut:, None]
+
+    def leaf_classes(
+        self, beta: Float[Array, ""], theta: Float[Array, " p"], x: Float[Array, "n d"]
+    ) -> tuple[Float[Array, "leaves n"], Float[Array, "leaves classes n"]]:
+        """Of a single tree: the log probabilities of each row's leaves, and of each leaf's classes."""
+        return self._leaves(*self._parts(beta, *self.outputs(theta, x)))
 
 
 @partial(jax.tree_util.register_dataclass)
@@ -145,11 +174,8 @@ class ClassDraws:
 
     def log_probs(self, x: Float[Array, "n d"]) -> Float[Array, "draws classes n"]:
         """Log probabilities of the classes under each draw."""
-        shape, inputs = self.shape, with_bias(x).T
-        cut = shape.n_affine * (shape.in_features + 1)
 
         def one(theta: Float[Array, " p"]) -> Float[Array, "classes n"]:
-            affine = theta[:cut].reshape(shape.n_affine, len(inputs)) @ inputs
-            return shape.log_probs(self.beta, affine, theta[cut:, None])
+            return self.shape.log_probs(self.beta, *self.shape.outputs(theta, x))
 
         return jax.vmap(one)(self.thetas)

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Array, Float
 
+from vst.classes import ClassShape
 from vst.encoding import gap_name
-from vst.estimators import VSGBMRegressor, VSTRegressor
+from vst.estimators import VSGBMRegressor, VSTClassifier, VSTRegressor
 from vst.joint import JointShape
 from vst.preprocessing import Table, check_new_data
 from vst.tree import SoftTree, TreeShape
 
-Soft = VSTRegressor | VSGBMRegressor
+Soft = VSTRegressor | VSGBMRegressor | VSTClassifier
 
 
 class Gates(NamedTuple):
@@ -26,7 +27,9 @@ class Gates(NamedTuple):
     ]  #: of standardised features; a positive weight sends right
     shares: Float[np.ndarray, " nodes"]  #: share of the rows that passes each gate
     leaf_shares: Float[np.ndarray, " leaves"]  #: share of the rows that ends in each leaf
-    leaf_means: Float[np.ndarray, " leaves"]  #: mean prediction there, in standardised units
+    leaf_means: Float[
+        np.ndarray, " leaves"
+    ]  #: mean prediction there, in standardised units; or the number of the most probable class
 
 
 def gates(model: Soft, X: Table) -> list[Gates]:
@@ -42,7 +45,8 @@ def gates(model: Soft, X: Table) -> list[Gates]:
     x = check_new_data(model, X, model.encoder_, model.standardiser_)[:]
     shape, means = _trees(model)
     thetas = means.reshape(-1, means.shape[-1])
-    leaf_shares, leaf_means = map(np.asarray, _route(shape, thetas, model.beta_, x))
+    route = _route_classes if isinstance(shape, ClassShape) else _route
+    leaf_shares, leaf_means = map(np.asarray, route(shape, thetas, model.beta_, x))
     return [
         Gates(_weights(model, shape, theta), node_shares(shape, shares), shares, averages)
         for theta, shares, averages in zip(
@@ -51,12 +55,12 @@ def gates(model: Soft, X: Table) -> list[Gates]:
     ]
 
 
-def _trees(model: Soft) -> tuple[TreeShape, Float[Array, "*trees p"]]:
+def _trees(model: Soft) -> tuple[TreeShape | ClassShape, Float[Array, "*trees p"]]:
     """The shape of a tree, and the posterior mean of each."""
     shape, means = model.shape_, model.stacked_posteriors_.mean
     if isinstance(shape, JointShape):
         return shape.tree, shape.split(means)[0]
-    assert isinstance(shape, TreeShape)
+    assert isinstance(shape, TreeShape | ClassShape)
     return shape, means
 
 
@@ -75,8 +79,23 @@ def _route(
     return jax.lax.map(of_tree, thetas)
 
 
+@partial(jax.jit, static_argnames="shape")
+def _route_classes(
+    shape: ClassShape, thetas: Float[Array, "trees p"], beta: float, x: Float[Array, "n d"]
+) -> tuple[Float[Array, "trees leaves"], Float[Array, "trees leaves"]]:
+    """Share of the rows and most probable class of every leaf."""
+
+    def of_tree(theta: Float[Array, " p"]) -> tuple[Array, Array]:
+        routes, of_leaf = shape.leaf_classes(jnp.asarray(beta, x.dtype), theta, x)
+        routed = jnp.exp(routes)
+        probs = jnp.einsum("ln,lkn->lk", routed, jnp.exp(of_leaf))
+        return routed.mean(axis=1), jnp.argmax(probs, axis=1)
+
+    return jax.lax.map(of_tree, thetas)
+
+
 def _weights(
-    model: Soft, shape: TreeShape, theta: Float[Array, " p"]
+    model: Soft, shape: TreeShape | ClassShape, theta: Float[Array, " p"]
 ) -> Float[np.ndarray, "nodes d"]:
     maps = np.asarray(theta, float)[: shape.n_nodes * (shape.in_features + 1)]
     weights = maps.reshape(shape.n_nodes, shape.in_features + 1)[:, :-1]
@@ -85,7 +104,7 @@ def _weights(
 
 
 def node_shares(
-    shape: TreeShape, leaf_shares: Float[np.ndarray, " leaves"]
+    shape: TreeShape | ClassShape, leaf_shares: Float[np.ndarray, " leaves"]
 ) -> Float[np.ndarray, " nodes"]:
     """The share of every gate: the sum over the leaves below it.
 

@@ -180,6 +180,13 @@ class PredictiveDistribution:
     def __len__(self) -> int:
         return len(self._x)
 
+    def __getitem__(self, rows: Any) -> "PredictiveDistribution":
+        """The distributions of some rows: a slice, a mask or row numbers."""
+        chosen = np.arange(len(self))[rows]
+        return PredictiveDistribution(
+            self._draws, self._x[np.atleast_1d(chosen)], self._shift, self._scale
+        )
+
     def standardised(self) -> "PredictiveDistribution":
         """The same distribution in the standardised units of the fit."""
         return PredictiveDistribution(self._draws, self._x)

@@ -1,21 +1,25 @@
-"""The user's own table: models fitted to most of its rows and tested on the rest."""
+"""The user's own table: models fitted to most of its rows and tested on the rest.
+
+The target decides whether it is a table of numbers or of classes.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
 from vst.companion.protocol import split_rows
+from vst.companion.protocol.class_tables import class_split, shuffled
 from vst.companion.protocol.prepared import require_usable
 from vst.datasets import Dataset, load_dataset
 from vst.errors import UserError
-from vst.estimators import VSTRegressor, VSTRegressorCV
-from vst.predictive import PredictiveDistribution
+from vst.estimators import VSGBMClassifier, VSTClassifier, VSTRegressor, VSTRegressorCV
 from vst.table_files import read_table
-from vst.tables import load_table, refuse_codes
+from vst.tables import Task, refuse_codes, split_table
 
 #: The bundled table that the chapter shows by default.
 EXAMPLE = "concrete"
@@ -26,21 +30,23 @@ FEWEST_ROWS = 30
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A table and its held-out rows."""
+    """A table, its held-out rows, and the rows without a target."""
 
     dataset: Dataset
     x_train: pd.DataFrame
-    y_train: Float[np.ndarray, " n"]
+    y_train: np.ndarray  #: numbers, or labels of classes
     x_test: pd.DataFrame
-    y_test: Float[np.ndarray, " m"]
+    y_test: np.ndarray
+    unknown: pd.DataFrame  #: features of the rows without a target
+    classes: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class OwnFit:
     """A fitted model and its predictions of the held-out rows."""
 
-    model: VSTRegressorCV | VSTRegressor
-    predicted: PredictiveDistribution
+    model: Any
+    predicted: Any  #: a distribution of numbers or of classes
     seconds: float
 
     @property
@@ -49,9 +55,9 @@ class OwnFit:
         return type(self.model).__name__
 
     @property
-    def is_mixture(self) -> bool:
-        """Whether it chose its models itself."""
-        return isinstance(self.model, VSTRegressorCV)
+    def is_first(self) -> bool:
+        """Whether it is the model to use, rather than the tree to look into."""
+        return isinstance(self.model, VSTRegressorCV | VSGBMClassifier)
 
     @property
     def mixture(self) -> VSTRegressorCV:
@@ -64,34 +70,56 @@ class OwnFit:
     def tree(self) -> VSTRegressor:
         """The single tree; a mixture has none to draw."""
         if not isinstance(self.model, VSTRegressor):
-            raise TypeError(f"{self.label} has no single tree: give the fit of a VSTRegressor")
+            raise TypeError(f"{self.label} has no tree to draw: give the fit of a VSTRegressor")
         return self.model
 
 
-def hold_out(table: str = "", target: str = "", *, seed: int = 0) -> Held:
-    """Read a table and hold out every fifth row; without a name, use the bundled example."""
+def hold_out(table: str = "", target: str = "", *, task: Task = "auto", seed: int = 0) -> Held:
+    """Read a table and hold out every fifth row; without a name, use the bundled example.
+
+    Rows without a target are set aside, to be predicted.
+    """
     if bool(table) != bool(target):
         given, lacking = ("table", "target") if table else ("target", "table")
         raise UserError(f"{given} was given without {lacking}: name the file and its column")
-    dataset = load_table(table, target=target) if table else load_dataset(EXAMPLE)
+    if table:
+        dataset, unknown, classes = split_table(table, target=target, task=task)
+    else:
+        dataset, unknown, classes = load_dataset(EXAMPLE), pd.DataFrame(), False
     if dataset.n < FEWEST_ROWS:
         raise UserError(
             f"{dataset.name} has {dataset.n} row{'s' if dataset.n != 1 else ''}: at least "
             f"{FEWEST_ROWS} are needed, since a fifth of them is held out"
         )
     require_usable(dataset.name, dataset.X)
-    split = split_rows(dataset.n, seed=seed)
-    y = dataset.y.to_numpy(float)
+    split = class_split(dataset.y, seed) if classes else split_rows(dataset.n, seed=seed)
+    y = dataset.y.astype(str).to_numpy() if classes else dataset.y.to_numpy(float)
     return Held(
         dataset,
         dataset.X.iloc[split.train].reset_index(drop=True),
         y[split.train],
         dataset.X.iloc[split.test].reset_index(drop=True),
         y[split.test],
+        unknown,
+        classes,
     )
 
 
-def fit(held: Held, model: VSTRegressorCV | VSTRegressor) -> OwnFit:
+def first_model(held: Held, effort: float, seed: int) -> VSTRegressorCV | VSGBMClassifier:
+    """The model to use on a table; ``effort`` multiplies its gradient steps."""
+    if not held.classes:
+        return VSTRegressorCV(effort=effort, random_state=seed)
+    steps = max(round(effort * VSGBMClassifier().steps), 1)
+    return VSGBMClassifier(steps=steps, random_state=seed)
+
+
+def single_tree(held: Held, depth: int, seed: int) -> VSTRegressor | VSTClassifier:
+    """One soft tree, in the paper's form."""
+    cls = VSTClassifier if held.classes else VSTRegressor
+    return cls(depth=depth, random_state=seed)
+
+
+def fit(held: Held, model: Any) -> OwnFit:
     """Fit a model to the training rows, and predict the held-out ones."""
     start = perf_counter()
     model.fit(held.x_train, held.y_train)
@@ -106,10 +134,8 @@ def other_rows(held: Held, other: str = "", *, seed: int = 0) -> tuple[pd.DataFr
     their ranges and lose their correlations.
     """
     if not other:
-        rng = np.random.default_rng(seed)
-        columns = {name: rng.permutation(held.x_test[name]) for name in held.x_test.columns}
         words = "the held-out rows themselves, with every column shuffled separately"
-        return pd.DataFrame(columns).astype(held.x_test.dtypes), words
+        return shuffled(held.x_test, seed), words
     path = Path(other).expanduser()
     frame = read_table(path)
     missing = [str(name) for name in held.x_test.columns if name not in frame.columns]

@@ -1,6 +1,6 @@
-"""Figures and tables of the chapter on your own data."""
+"""Figures and tables of the chapter on your own data, for a target that holds numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ LEVELS = np.linspace(0.02, 0.98, 49)
 
 def colour(fit: OwnFit) -> str:
     """The colour of a model."""
-    return VERMILLION if fit.is_mixture else BLUE
+    return VERMILLION if fit.is_first else BLUE
 
 
 class Scores(NamedTuple):
@@ -192,7 +192,7 @@ def calibration(held: Held, fits: Sequence[OwnFit], bins: int = 10) -> Figure:
             rwidth=0.94,
         )
         axis.set(title=f"{fit.label}: PIT", xlabel="PIT value", xlim=(0, 1))
-        dashes = "-" if fit.is_mixture else "-."
+        dashes = "-" if fit.is_first else "-."
         last.plot(LEVELS, coverage(values, LEVELS), dashes, color=colour(fit), label=fit.label)
     axes[0].set_ylabel("density")
     last.set(
@@ -236,8 +236,21 @@ def width_word(share: float, level: float, rows: int) -> str:
     return "too narrow" if inside < low else "as expected"
 
 
+def share_word(share: float, expected: float, rows: int) -> str:
+    """Whether predictions are right as often as their confidence says.
+
+    Examples
+    --------
+    >>> share_word(0.8, 0.95, 200), share_word(0.94, 0.95, 200)
+    ('overconfident', 'as expected')
+    """
+    words = {"too narrow": "overconfident", "too wide": "not confident enough"}
+    found = width_word(share, expected, rows)
+    return words.get(found, found)
+
+
 @styled
-def intervals(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
+def rows_figure(held: Held, fits: Sequence[OwnFit], rows: int = 80) -> Figure:
     """Draw the 50 and 90 % intervals of some held-out rows, ordered by their predicted mean."""
     figure, axes = plt.subplots(
         len(fits), 1, figsize=(8.4, 2.3 * len(fits) + 0.3), sharex=True, sharey=True, squeeze=False
@@ -264,14 +277,21 @@ def epistemic(fit: OwnFit, rows: pd.DataFrame) -> Float[np.ndarray, " n"]:
 @styled
 def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
     """Draw the epistemic scores of the held-out rows and of other rows, one panel per model."""
-    figure, axes = plt.subplots(1, len(fits), figsize=(8.4, 3.0), squeeze=False)
-    for axis, fit in zip(axes[0], fits, strict=True):
-        inside, out = epistemic(fit, held.x_test), epistemic(fit, other)
+    pairs = [(fit, epistemic(fit, held.x_test), epistemic(fit, other)) for fit in fits]
+    return histograms(pairs, "epistemic standard deviation")
+
+
+def histograms(
+    pairs: Sequence[tuple[OwnFit, Float[np.ndarray, " n"], Float[np.ndarray, " m"]]], words: str
+) -> Figure:
+    """Draw the uncertainty of held-out rows and of other rows on a logarithmic axis."""
+    figure, axes = plt.subplots(1, len(pairs), figsize=(8.4, 3.0), squeeze=False)
+    for axis, (fit, inside, out) in zip(axes[0], pairs, strict=True):
         least = max(np.finfo(float).tiny, 0.5 * min(inside.min(), out.min()))
         edges = np.geomspace(least, 1.5 * max(inside.max(), out.max()), 31)
         for values, shade, name in ((inside, GREY, "held-out rows"), (out, colour(fit), "others")):
             axis.hist(values, edges, density=False, color=shade, alpha=0.6, label=name)
-        axis.set(xscale="log", xlabel="epistemic standard deviation")
+        axis.set(xscale="log", xlabel=words)
         label_logarithmic(axis.xaxis)
         axis.set_title(f"{fit.label}: AUROC {number(auroc(inside, out))}")
     axes[0, 0].set_ylabel("rows")
@@ -282,7 +302,7 @@ def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
 @styled
 def features(held: Held, fit: OwnFit, most: int = 15) -> Figure:
     """Draw how much the gates of a tree use each feature, the most used first."""
-    use = feature_use(fit.tree, held.x_train)[:most]
+    use = feature_use(fit.model, held.x_train)[:most]
     figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.26 * len(use)))
     axis.barh(range(len(use)), use, 0.7, color=colour(fit))
     axis.set_yticks(range(len(use)), list(use.index), parse_math=False)
@@ -294,12 +314,19 @@ def features(held: Held, fit: OwnFit, most: int = 15) -> Figure:
 
 @styled
 def learned_tree(held: Held, fit: OwnFit) -> Figure:
+    """Draw a tree: the main features of each gate, and the mean of each leaf."""
+    model = fit.tree
+    return draw_tree(held, fit, lambda z: f"{model.target_mean_ + model.target_scale_ * z:.3g}")
+
+
+def draw_tree(held: Held, fit: OwnFit, leaf_text: Callable[[float], str]) -> Figure:
     """Draw a tree: the main features of each gate, and how many rows go where.
 
     The width of an edge is the share of the rows that take it. A gate names the two features with the
-    largest weights; a positive weight sends high values right. Leaves show their share and their mean.
+    largest weights; a positive weight sends high values right. Leaves show their share, and what
+    ``leaf_text`` makes of their value.
     """
-    model = fit.tree
+    model = fit.model
     found, names = gates(model, held.x_train)[0], feature_names(model)
     depth = model.shape_.depth
     width = max(8.4, 0.62 * 2**depth)
@@ -315,10 +342,8 @@ def learned_tree(held: Held, fit: OwnFit) -> Figure:
         if i < len(found.shares):
             _text(axis, x, y, _gate_text(found, i, names), 8.5 if y > 1 or depth < 4 else 7.5)
         else:
-            mean = (
-                model.target_mean_ + model.target_scale_ * found.leaf_means[i - len(found.shares)]
-            )
-            _text(axis, x, y - 0.12, f"{share:.0%}\n{mean:.3g}", 7.5)
+            words = leaf_text(float(found.leaf_means[i - len(found.shares)]))
+            _text(axis, x, y - 0.12, f"{share:.0%}\n{words}", 7.5)
     return figure
 
 
