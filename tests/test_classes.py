@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from models import CLASSIFIERS, name
 from scipy.linalg import helmert
-from scipy.special import expit, log_softmax
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
+from scipy.stats import multivariate_t
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
@@ -248,3 +250,36 @@ def test_members_keys_and_progress_work_as_in_the_regressors(model, rng, capsys)
     assert type(model).__name__.removesuffix("Classifier") in capsys.readouterr().err
     with pytest.raises(ValueError, match="leaves must be one of"):
         clone(model).set_params(leaves="cubic").fit(x, y)
+
+
+def test_three_classes_agree_with_the_exact_posterior(rng):
+    """Against importance sampling, from a wide Student around the mode of eight parameters."""
+    n, d, classes, scale = 150, 3, 3, 1.0
+    x = rng.normal(size=(n, d))
+    inputs, basis = np.c_[x, np.ones(n)], helmert(classes)
+    logits = inputs @ rng.normal(size=(d + 1, classes - 1)) @ basis
+    y = np.array([rng.choice(classes, p=p) for p in softmax(logits, axis=1)])
+    p = (classes - 1) * (d + 1)
+    model = VSTClassifier(
+        depth=0, rank=p, prior_scale=scale, standardise=False, steps=20_000, members=1
+    ).fit(x, y)
+
+    def log_posterior(thetas):
+        outputs = np.einsum("kcj,nj->knc", thetas.reshape(-1, classes - 1, d + 1), inputs)
+        own = np.take_along_axis(log_softmax(outputs @ basis, axis=2), y[None, :, None], axis=2)
+        return own.sum(axis=(1, 2)) - np.sum(thetas**2, axis=1) / (2 * scale**2)
+
+    mode = minimize(lambda theta: -log_posterior(theta[None])[0], np.zeros(p))
+    proposal = multivariate_t(mode.x, 1.3 * mode.hess_inv, df=8, seed=0)
+    thetas = proposal.rvs(400_000)
+    log_weights = np.concatenate(
+        [log_posterior(block) for block in np.split(thetas, 200)]
+    ) - proposal.logpdf(thetas)
+    weights = softmax(log_weights)
+    assert 1 / np.sum(weights**2) > 100_000  # so many independent draws are as good
+    mean = weights @ thetas
+    spread = np.sqrt(weights @ np.square(thetas - mean))
+    posterior = model.posterior_
+    assert (np.abs(np.asarray(posterior.mean) - mean) / spread).max() < 0.25
+    deviation = np.sqrt(np.diag(np.asarray(posterior.covariance())))
+    np.testing.assert_allclose(deviation, spread, rtol=0.12)

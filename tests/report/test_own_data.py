@@ -232,7 +232,7 @@ def test_coverage_is_that_of_the_intervals(held, fits):
 
 def test_figures_have_a_panel_per_model(held, fits):
     assert len(own_data.fit_figure(held, fits).axes) == 2
-    assert len(own_data.intervals(held, fits, rows=10).axes) == 2
+    assert len(own_data.rows_figure(held, fits, rows=10).axes) == 2
     *histograms, curves = own_data.calibration(held, fits, bins=5).axes
     assert [axis.get_title(loc="left") for axis in histograms] == [
         "VSTRegressorCV: PIT", "VSTRegressor: PIT",
@@ -333,7 +333,7 @@ def test_any_column_name_can_be_drawn(tmp_path):
     tree = experiment.fit(held, VSTRegressor(depth=1, steps=2))
     figures = [
         own_data.fit_figure(held, [tree]),
-        own_data.intervals(held, [tree]),
+        own_data.rows_figure(held, [tree]),
         own_data.features(held, tree),
         own_data.learned_tree(held, tree),
     ]
@@ -347,6 +347,8 @@ def test_the_chapters_model_is_the_one_that_chooses():
     root = Path(__file__).parents[2]
     cells = nbformat.read(root / "book" / "own_data.ipynb", as_version=4).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    assert "VSTRegressorCV(effort=effort, random_state=seed)" in code
+    assert "experiment.first_model(held, effort, seed)" in code
+    held = experiment.hold_out()
+    assert isinstance(experiment.first_model(held, 0.3, 0), VSTRegressorCV)
     assert re.search(r"^effort: float = [\d.]+  # \w+", code, re.MULTILINE)
     assert not re.search(r"VST\+|VSGBM\+", "".join(cell.source for cell in cells))

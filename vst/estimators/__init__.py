@@ -44,7 +44,7 @@ def load_model(path: str | PathLike) -> Any:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     VSTRegressor(depth=0, steps=20, tol=0).fit([[0], [1]], [0, 1]).save(f"{folder}/a.vst")
+    ...     VSTRegressor(rank=0, steps=20, tol=0).fit([[0], [1]], [0, 1]).save(f"{folder}/a.vst")
     ...     type(load_model(f"{folder}/a.vst")).__name__
     'VSTRegressor'
     """

@@ -67,10 +67,10 @@ class OwnFit:
         return self.model
 
     @property
-    def tree(self) -> VSTRegressor:
-        """The single tree; a mixture has none to draw."""
-        if not isinstance(self.model, VSTRegressor):
-            raise TypeError(f"{self.label} has no tree to draw: give the fit of a VSTRegressor")
+    def tree(self) -> VSTRegressor | VSTClassifier:
+        """The single tree; a mixture or an ensemble has none to draw."""
+        if not isinstance(self.model, VSTRegressor | VSTClassifier):
+            raise TypeError(f"{self.label} has no single tree: give the fit of a VSTRegressor")
         return self.model
 
 

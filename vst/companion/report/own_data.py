@@ -15,6 +15,7 @@ from vst.companion.experiments.detection import auroc
 from vst.companion.experiments.own_data import Held, OwnFit, coverage, pit
 from vst.companion.report.style import BLUE, GREY, VERMILLION, label_logarithmic, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, code, number, verbatim
+from vst.estimators import VSTRegressor
 from vst.gates import Gates, feature_names, feature_use, gates
 
 DARK = "#222222"
@@ -302,7 +303,7 @@ def histograms(
 @styled
 def features(held: Held, fit: OwnFit, most: int = 15) -> Figure:
     """Draw how much the gates of a tree use each feature, the most used first."""
-    use = feature_use(fit.model, held.x_train)[:most]
+    use = feature_use(fit.tree, held.x_train)[:most]
     figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.26 * len(use)))
     axis.barh(range(len(use)), use, 0.7, color=colour(fit))
     axis.set_yticks(range(len(use)), list(use.index), parse_math=False)
@@ -316,7 +317,9 @@ def features(held: Held, fit: OwnFit, most: int = 15) -> Figure:
 def learned_tree(held: Held, fit: OwnFit) -> Figure:
     """Draw a tree: the main features of each gate, and the mean of each leaf."""
     model = fit.tree
-    return draw_tree(held, fit, lambda z: f"{model.target_mean_ + model.target_scale_ * z:.3g}")
+    assert isinstance(model, VSTRegressor)
+    shift, scale = model.target_mean_, model.target_scale_
+    return draw_tree(held, fit, lambda z: f"{shift + scale * z:.3g}")
 
 
 def draw_tree(held: Held, fit: OwnFit, leaf_text: Callable[[float], str]) -> Figure:
@@ -326,7 +329,7 @@ def draw_tree(held: Held, fit: OwnFit, leaf_text: Callable[[float], str]) -> Fig
     largest weights; a positive weight sends high values right. Leaves show their share, and what
     ``leaf_text`` makes of their value.
     """
-    model = fit.model
+    model = fit.tree
     found, names = gates(model, held.x_train)[0], feature_names(model)
     depth = model.shape_.depth
     width = max(8.4, 0.62 * 2**depth)
