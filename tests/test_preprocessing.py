@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import StandardScaler
 
 from vst import VSTRegressor, arrays, preprocessing
 from vst.companion.protocol import prepare, split_rows
@@ -295,7 +294,18 @@ def test_gaps_become_means_and_indicators(rng):
     imputed = SimpleImputer(add_indicator=True).fit_transform(x)
     spread = np.nanstd(x, axis=0)
     np.testing.assert_allclose(z[:, :3], (imputed[:, :3] - np.nanmean(x, 0)) / spread, atol=1e-5)
-    np.testing.assert_allclose(z[:, 3:], StandardScaler().fit_transform(imputed[:, 3:]), atol=1e-5)
+    indicators = imputed[:, 3:]
+    np.testing.assert_allclose(z[:, 3:], 2 * (indicators - indicators.mean(axis=0)), atol=1e-5)
+
+
+def test_a_rare_category_has_no_larger_value_than_a_frequent_one():
+    X = pd.DataFrame({"kind": ["a"] * 50 + ["b"] * 49 + ["c"], "x": np.arange(100.0)})
+    encoder = TableEncoder.fit(X)
+    assert encoder.indicators == [0, 1, 2]
+    encoded = encoder.encode(X)
+    z = Standardiser.fit(encoded, categories=encoder.indicators)(encoded)
+    np.testing.assert_allclose(np.ptp(z[:, :3], axis=0), 2.0, rtol=1e-6)
+    np.testing.assert_allclose(z[:, 3].std(), 1.0, rtol=1e-5)
 
 
 @pytest.mark.parametrize("axes", ["principal", "whitened"])

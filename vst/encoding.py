@@ -47,6 +47,13 @@ class TableEncoder:
         named = zip(self.columns, self.categories, strict=True)
         return _numbered([feature for column in named for feature in _features(*column)])
 
+    @property
+    def indicators(self) -> list[int]:
+        """Numbers of the encoded features that tell whether a row has a category."""
+        known = [None if c is None else len(c) for c in self.categories]
+        flags = [flag for size in known for flag in ([False] if size is None else [True] * size)]
+        return [i for i, flag in enumerate(flags) if flag]
+
     def encode(self, frame: pd.DataFrame) -> Float[np.ndarray, "n features"]:
         """Turn a table into numbers. An unseen category becomes zeros, with a warning."""
         missing = [str(name) for name in self.columns if name not in frame.columns]

@@ -107,7 +107,8 @@ class VariationalModel(BaseEstimator, ABC):
         x, y, self.encoder_ = check_training_data(self, X, y, numeric=is_regressor(self))
         target = self._target(y, weights)
         if self.standardise:
-            self.standardiser_ = Standardiser.fit(x, self._axes(), weights)
+            indicators = self.encoder_.indicators if self.encoder_ else ()
+            self.standardiser_ = Standardiser.fit(x, self._axes(), weights, indicators)
         else:
             self.standardiser_ = Standardiser.identity(x.shape[1])
             _refuse_gaps(x)

@@ -82,7 +82,7 @@ def prepare(
     raw_train = encoder.encode(features.iloc[split.train])
     raw_test = encoder.encode(features.iloc[split.test])
     names = encoder.feature_names
-    standardiser = Standardiser.fit(raw_train, axes)
+    standardiser = Standardiser.fit(raw_train, axes, categories=encoder.indicators)
     names = [*names, *(gap_name(names[i]) for i in standardiser.gaps)]
     if standardiser.rotation is not None:
         names = [f"direction {i}" for i in range(1, len(names) + 1)]
