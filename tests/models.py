@@ -7,6 +7,7 @@ from vst import (
     VSGBMClassifier,
     VSGBMRegressor,
     VSTClassifier,
+    VSTClassifierCV,
     VSTRegressor,
     VSTRegressorCV,
 )
@@ -21,6 +22,7 @@ BOTH = [VST, VSGBM]
 JOINT = VSGBMRegressor(**FAST, n_trees=3, training="joint", noise="tree")
 NOISE_TREE = VSGBMRegressor(**FAST, n_trees=2, noise="tree")
 CHOOSING = VSTRegressorCV(effort=0.1)
+CHOOSING_CLASSES = VSTClassifierCV(effort=0.1)
 
 CLASSIFIERS = [VSTClassifier(**FAST), VSGBMClassifier(**FAST, n_trees=3, members=1)]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import BOTH, CHOOSING, CLASSIFIERS, VSGBM, VST, matrix, name
+from models import BOTH, CHOOSING, CHOOSING_CLASSES, CLASSIFIERS, VSGBM, VST, matrix, name
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -19,7 +19,12 @@ both = pytest.mark.parametrize("model", BOTH, ids=name)
     "ignore::sklearn.exceptions.SkipTestWarning",
 )
 @parametrize_with_checks(
-    [*BOTH, clone(CHOOSING).set_params(effort=0.01), *CLASSIFIERS],
+    [
+        *BOTH,
+        *CLASSIFIERS,
+        clone(CHOOSING).set_params(effort=0.01),
+        clone(CHOOSING_CLASSES).set_params(effort=0.01),
+    ],
     expected_failed_checks=lambda _: {
         "check_sample_weight_equivalence_on_dense_data": "another order gives other minibatches"
     },

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from vst.arrays import Inputs
 from vst.blocks import map_rows
-from vst.classes import ClassDraws
+from vst.classes import AnyClassDraws
 from vst.preprocessing import count
 
 
@@ -32,7 +32,7 @@ class ClassDistribution:
         Names of the classes.
     """
 
-    def __init__(self, draws: ClassDraws, x: Inputs, classes: np.ndarray):
+    def __init__(self, draws: AnyClassDraws, x: Inputs, classes: np.ndarray):
         self._draws, self._x, self.classes = draws, x, classes
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class ClassDistribution:
 
 
 @jax.jit
-def _summary(draws: ClassDraws, x: Float[Array, "n d"]) -> Float[Array, "classes+1 n"]:
+def _summary(draws: AnyClassDraws, x: Float[Array, "n d"]) -> Float[Array, "classes+1 n"]:
     """Probabilities of the classes, and the mean entropy of a draw."""
     log_probs = draws.log_probs(x)
     probs = jnp.exp(log_probs)
@@ -100,7 +100,7 @@ def _summary(draws: ClassDraws, x: Float[Array, "n d"]) -> Float[Array, "classes
 
 @jax.jit
 def _log_prob(
-    draws: ClassDraws, x: Float[Array, "n d"], codes: Int[Array, " n"]
+    draws: AnyClassDraws, x: Float[Array, "n d"], codes: Int[Array, " n"]
 ) -> Float[Array, " n"]:
     log_probs = draws.log_probs(x)
     own = jnp.arange(log_probs.shape[1])[:, None] == codes
@@ -109,6 +109,6 @@ def _log_prob(
 
 
 @jax.jit
-def probabilities(draws: ClassDraws, x: Float[Array, "n d"]) -> Float[Array, "draws classes n"]:
+def probabilities(draws: AnyClassDraws, x: Float[Array, "n d"]) -> Float[Array, "draws classes n"]:
     """The probabilities of the classes under each draw, compiled."""
     return jnp.exp(draws.log_probs(x))

@@ -168,6 +168,11 @@ class ClassDraws:
         return self.thetas.shape[0]
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.shape.n_classes
+
+    @property
     def n_components(self) -> int:
         """Logits that a draw computes for each row."""
         return self.shape.n_leaf_outputs + self.shape.n_leaves * self.shape.n_classes
@@ -179,3 +184,34 @@ class ClassDraws:
             return self.shape.log_probs(self.beta, *self.shape.outputs(theta, x))
 
         return jax.vmap(one)(self.thetas)
+
+
+@partial(jax.tree_util.register_dataclass)
+@dataclass(frozen=True)
+class MixedClassDraws:
+    """Draws of several kinds of trees for classes; all draws count the same."""
+
+    parts: tuple[ClassDraws, ...]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of all parts."""
+        return sum(part.n_draws for part in self.parts)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.parts[0].n_classes
+
+    @property
+    def n_components(self) -> int:
+        """Logits that a draw of the largest part computes for each row."""
+        return max(part.n_components for part in self.parts)
+
+    def log_probs(self, x: Float[Array, "n d"]) -> Float[Array, "draws classes n"]:
+        """Log probabilities of the classes under each draw."""
+        return jnp.concatenate([part.log_probs(x) for part in self.parts])
+
+
+#: Draws of one kind of trees, or of several.
+AnyClassDraws = ClassDraws | MixedClassDraws

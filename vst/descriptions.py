@@ -56,8 +56,10 @@ def read_classes(found: Any) -> np.ndarray:
     return classes
 
 
-def read_shape(model: Any, description: dict[str, Any]) -> TreeShape | JointShape:
+def read_shape(model: Any, description: dict[str, Any]) -> TreeShape | JointShape | ClassShape:
     """The shape of a tree or of an ensemble, checked against the table's features."""
+    if "n_classes" in description:
+        return read_class_shape(model, description)
     if "tree" not in description:
         return _tree_shape(model, description)
     require_same(set(description), {"tree", "n_trees", "noise_tree", "share"}, "part of the shape")
@@ -97,7 +99,8 @@ def read_class_shape(model: Any, description: dict[str, Any]) -> ClassShape:
         shape.in_features == len(model.standardiser_.mean), "trees and table differ in features"
     )
     require(shape.n_classes == len(model.classes_), "its trees have other classes")
-    require((shape.n_trees > 0) == hasattr(model, "n_trees"), "it has another number of trees")
+    boosted, chosen = hasattr(model, "n_trees"), hasattr(model, "effort")
+    require(chosen or (shape.n_trees > 0) == boosted, "it has another number of trees")
     return shape
 
 

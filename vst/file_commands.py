@@ -17,7 +17,7 @@ from sklearn.base import is_classifier
 from tqdm import tqdm
 
 from vst.errors import DataError, UserError
-from vst.estimators import VSGBMClassifier, VSTRegressorCV, load_model
+from vst.estimators import VSTClassifierCV, VSTRegressorCV, load_model
 from vst.runtime import configure
 from vst.table_files import CSV, PARQUET, read_table
 from vst.tables import refuse_codes, split_table
@@ -111,13 +111,8 @@ def _fit(options: argparse.Namespace) -> int:
             f"{rows} no {options.target} and cannot be learned from: predict them with vst predict"
         )
     _use_all_cores()
-    model: Any
-    if classes:
-        own = VSGBMClassifier()
-        steps = max(round(options.effort * own.steps), 1)
-        model = VSGBMClassifier(steps=steps, random_state=options.seed, progress=True)
-    else:
-        model = VSTRegressorCV(options.effort, random_state=options.seed, progress=True)
+    cls = VSTClassifierCV if classes else VSTRegressorCV
+    model: Any = cls(options.effort, random_state=options.seed, progress=True)
     start = perf_counter()
     with _plain_words():
         model.fit(dataset.X, dataset.y)
@@ -128,8 +123,7 @@ def _fit(options: argparse.Namespace) -> int:
         f"{dataset.n:,} rows, {dataset.d} columns, {kind} {options.target}; "
         f"{perf_counter() - start:.0f} s"
     )
-    if not classes:
-        print(f"\nWhat was chosen, by rows that were left out:\n{model.summary()}\n")
+    print(f"\nWhat was chosen, by rows that were left out:\n{model.summary()}\n")
     print(f"{type(model).__name__} saved to {options.save}")
     return 0
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from vst.classes import ClassDraws
+from vst.classes import AnyClassDraws
 from vst.encoding import TableEncoder
 from vst.preprocessing import Standardiser
 
@@ -63,11 +63,11 @@ def mean_slopes(draws: Any, rotation: Float[Array, "d axes"]) -> Float[Array, " 
 
     def predicted(number: int, x: Float[Array, "rows d"]) -> Float[Array, ""]:
         """The sum over rows, which do not depend on each other."""
-        if isinstance(draws, ClassDraws):
+        if isinstance(draws, AnyClassDraws):
             return jnp.sum(jnp.mean(jnp.exp(draws.log_probs(x @ rotation)[:, number]), axis=0))
         return jnp.sum(jnp.mean(draws.means(x @ rotation), axis=0))
 
-    outputs = draws.shape.n_classes if isinstance(draws, ClassDraws) else 1
+    outputs = draws.n_classes if isinstance(draws, AnyClassDraws) else 1
     slopes = jax.lax.map(partial(_gradient, predicted, x), jnp.arange(outputs))
     return jnp.mean(jnp.abs(slopes), axis=(0, 1))
 

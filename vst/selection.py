@@ -17,11 +17,13 @@ from scipy.special import logsumexp
 
 from vst.arrays import AnyArray, Inputs, Rows
 from vst.bound import Shape
+from vst.class_distribution import ClassDistribution
+from vst.classes import ClassDraws, MixedClassDraws
 from vst.convergence import require_convergence
 from vst.posterior import LowRankGaussian
 from vst.predictive import Draws, PredictiveDistribution
 from vst.preprocessing import rounding_error
-from vst.soft_trees import SoftTrees, Streams, draw_model, fit_many, fit_one
+from vst.soft_trees import SoftClassTrees, SoftTrees, Streams, draw_model, fit_many, fit_one
 from vst.stacking import (
     AS_IT_IS,
     STRETCHES,
@@ -98,6 +100,25 @@ LARGE_CANDIDATES = (
 )
 
 
+#: For classes: logistic regression, trees and ensembles, with priors that are tight, usual or wide.
+LINEAR_CLASSES = SoftClassTrees(depth=0, rank=0, steps=1500, tol=0.0, members=MEMBERS)
+CLASS_TREE = SoftClassTrees(steps=3000, tol=0.0, members=MEMBERS)
+CLASS_ENSEMBLE = SoftClassTrees(
+    depth=3, rank=0, steps=2000, tol=0.0, n_trees=10, members=MEMBERS,
+)  # fmt: skip
+CLASS_CANDIDATES = (
+    Candidate("tree", CLASS_TREE),
+    Candidate("tree, wide prior", replace(CLASS_TREE, prior_scale=3.0)),
+    Candidate("linear", LINEAR_CLASSES),
+    Candidate("linear, tight prior", replace(LINEAR_CLASSES, prior_scale=0.3)),
+    Candidate("linear, wide prior", replace(LINEAR_CLASSES, prior_scale=3.0)),
+    Candidate("linear, light prior", replace(LINEAR_CLASSES, prior_scale=3.0, kl_weight=0.1)),
+    Candidate("ensemble, wide prior", replace(CLASS_ENSEMBLE, prior_scale=2.0)),
+    Candidate("ensemble", replace(CLASS_ENSEMBLE, kl_weight=0.3)),
+    Candidate("ensemble, light prior", replace(CLASS_ENSEMBLE, kl_weight=0.1, prior_scale=0.3)),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """A fitted model of the mixture."""
@@ -136,6 +157,17 @@ def default_candidates(y: Float[np.ndarray, " n"], effort: float = 1.0) -> tuple
 
     chosen = LARGE_CANDIDATES if len(y) >= LARGE else CANDIDATES
     return tuple(Candidate(name, fitting(setting)) for name, setting in chosen)
+
+
+def class_candidates(n_classes: int, effort: float = 1.0) -> tuple[Candidate, ...]:
+    """The candidates for so many classes; ``effort`` multiplies their steps."""
+    return tuple(
+        Candidate(
+            name,
+            replace(setting, n_classes=n_classes, steps=max(round(effort * setting.steps), 1)),  # type: ignore[call-arg]
+        )
+        for name, setting in CLASS_CANDIDATES
+    )
 
 
 def select(
@@ -179,11 +211,16 @@ def select(
         "candidate": [each.name for each in candidates],
         "weight": mixed.sum(axis=1).tolist(),
         "log_likelihood": [best for best, _ in alone],
-        "rmse": [each.rmse for each in scored],
+        _error_name(candidates): [each.error for each in scored],
         "stretch": [stretch for _, stretch in alone],
         "seconds": [each.seconds for each in scored],
     }
     return Selection(tuple(parts), results)
+
+
+def _error_name(candidates: Sequence[Candidate]) -> str:
+    """What the error of a candidate is called: it differs between numbers and classes."""
+    return "error" if isinstance(candidates[0].setting, SoftClassTrees) else "rmse"
 
 
 def _weigh(
@@ -210,7 +247,7 @@ class Scored(NamedTuple):
     """A candidate's scores on the rows that each part holds out, and its posteriors."""
 
     log_probs: Float[np.ndarray, "stretches held_out"]  #: of each row's target
-    rmse: float
+    error: float  #: root mean squared error, or share of wrong classes
     posteriors: (
         LowRankGaussian  #: stacked over members; of all rows, or of parts if these are small
     )
@@ -275,11 +312,32 @@ def _scores(
 ) -> tuple[Float[np.ndarray, "stretches held_out"], float]:
     """Log density of each held-out target with each stretch, and the error."""
     each = list(zip(draws, parts, strict=True))
+    if isinstance(draws[0], ClassDraws):
+        return _class_scores(each, of_rows)
     found = [held_out_log_prob(drawn, *part, smallest_scale) for drawn, part in each]
     # A fit that diverged has the lowest density, and counts for nothing.
     log_probs = np.nan_to_num(np.concatenate(found, axis=1), nan=LOWEST, neginf=LOWEST)
     errors = np.hstack([PredictiveDistribution(drawn, x).mean - y for drawn, (x, y) in each])
     return log_probs, float(np.sqrt(np.average(np.square(errors), weights=of_rows)))
+
+
+def _class_scores(
+    each: Sequence[tuple[Any, tuple[np.ndarray, np.ndarray]]],
+    of_rows: Float[np.ndarray, " held_out"] | None,
+) -> tuple[Float[np.ndarray, "stretches held_out"], float]:
+    """Log probability of each held-out class, and the share of wrong ones; classes have no scales."""
+    names = [np.arange(drawn.n_classes) for drawn, _ in each]
+    found = [
+        ClassDistribution(drawn, x, name) for (drawn, (x, _)), name in zip(each, names, strict=True)
+    ]
+    truth = np.concatenate([y for _, (_, y) in each]).astype(int)
+    own = np.concatenate(
+        [d.log_prob(y.astype(int)) for d, (_, (_, y)) in zip(found, each, strict=True)]
+    )
+    log_probs = np.full((len(STRETCHES), len(own)), LOWEST)
+    log_probs[AS_IT_IS.index(1.0)] = np.nan_to_num(own, nan=LOWEST, neginf=LOWEST)
+    wrong = np.concatenate([d.proba.argmax(axis=1) for d in found]) != truth
+    return log_probs, float(np.average(wrong, weights=of_rows))
 
 
 def alone(
@@ -311,6 +369,17 @@ def function_draws(key: PRNGKeyArray, parts: Sequence[Part], n: int) -> MixedDra
     weights = _weights(parts)[used]
     scale = numbers[used] / n / weights.sum(axis=1)
     return _mixed(key, [parts[i] for i in used], scale[:, None] * weights, numbers[used])
+
+
+def class_draws(key: PRNGKeyArray, parts: Sequence[Part], n: int) -> MixedClassDraws:
+    """Draw ``n`` times from a mixture of trees for classes; a part gets its share of the draws."""
+    numbers = shares(np.array([part.weight for part in parts]), n)
+    drawn = [
+        draw_model(k, part.shape, part.beta, part.posteriors, int(m))
+        for k, part, m in zip(jax.random.split(key, len(parts)), parts, numbers, strict=True)
+        if m
+    ]
+    return MixedClassDraws(tuple(drawn))
 
 
 def _weights(parts: Sequence[Part]) -> Float[np.ndarray, "parts stretches"]:

@@ -221,13 +221,14 @@ def _estimator(cls: Any, description: dict[str, Any]) -> Any:
         model.usual_uncertainty_ = usual
     # The means and scales are set with the other arrays.
     model.standardiser_ = Standardiser.identity(d + len(gaps))._replace(gaps=tuple(gaps))
+    if is_classifier(model):
+        model.classes_ = read_classes(description["classes"])
     if _is_mixture(model):
         model.cv_results_ = read_results(description["results"])
         return model
     model.converged_ = description.get("converged", False)  # older files do not tell
     require(isinstance(model.converged_, bool), "converged is not true or false")
     if is_classifier(model):
-        model.classes_ = read_classes(description["classes"])
         model.shape_ = read_class_shape(model, description["shape"])
         return model
     model.shape_ = read_shape(model, description["shape"])

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vst import VSGBMClassifier, VSTClassifier, VSTRegressor
+from vst import VSTClassifier, VSTClassifierCV, VSTRegressor
 from vst.companion.experiments import own_data as experiment
 from vst.companion.report import own_classes, own_columns, own_data
 from vst.errors import DataError
@@ -34,7 +34,7 @@ def held(path):
 @pytest.fixture(scope="module")
 def fits(held):
     return [
-        experiment.fit(held, VSGBMClassifier(n_trees=3, depth=2, members=2, steps=1000)),
+        experiment.fit(held, VSTClassifierCV(effort=0.2)),
         experiment.fit(held, VSTClassifier(depth=2, members=1, steps=1000)),
     ]
 
@@ -53,7 +53,7 @@ def test_the_target_decides_and_a_parameter_may(path, tmp_path):
 
 
 def test_the_models_fit_the_task(held, path):
-    assert isinstance(experiment.first_model(held, 0.3, 0), VSGBMClassifier)
+    assert isinstance(experiment.first_model(held, 0.3, 0), VSTClassifierCV)
     assert isinstance(experiment.single_tree(held, 3, 0), VSTClassifier)
     numbers = experiment.hold_out(path, "size")
     assert isinstance(experiment.single_tree(numbers, 3, 0), VSTRegressor)
@@ -89,7 +89,7 @@ def test_a_target_without_values_is_refused():
 def test_both_models_beat_the_shares_of_the_classes(held, fits):
     table = own_classes.score_table(held, fits).frame.set_index("model")
     losses = table["log loss"].astype(float)
-    assert losses["VSGBMClassifier"] < losses["no features"]
+    assert losses["VSTClassifierCV"] < losses["no features"]
     assert losses["VSTClassifier"] < losses["no features"]
     assert "without the features" in own_classes.answer(held, fits[0]).text
 
@@ -116,9 +116,11 @@ def test_every_figure_can_be_drawn(held, fits):
     assert set(leaves) <= {"$big_$", "small"}
 
 
-def test_the_tables_of_a_single_choice(held, fits):
-    assert "n_trees" in own_classes.choice_table(fits[0]).frame
-    assert "mixes 2 posteriors" in own_classes.choice(fits[0]).text
+def test_the_choice_is_shown_with_its_scores(held, fits):
+    table = own_classes.choice_table(fits[0]).frame
+    assert sum(int(weight.rstrip("%")) for weight in table["weight"]) == pytest.approx(100, abs=2)
+    assert (table["log loss, rows left out"].astype(float) > 0).all()
+    assert "weight" in own_classes.choice(fits[0]).text
     words = own_classes.calibration_table(held, fits).frame["all rows"]
     assert words.str.contains("expected").all()
 

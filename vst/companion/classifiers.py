@@ -8,7 +8,7 @@ import pandas as pd
 
 from vst.companion.models import FAMILIES
 from vst.companion.peers import classes
-from vst.estimators import VSGBMClassifier, VSTClassifier
+from vst.estimators import VSGBMClassifier, VSTClassifier, VSTClassifierCV
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,10 @@ def _ensemble(table: pd.DataFrame, seed: int, **parameters: Any) -> VSGBMClassif
     return VSGBMClassifier(**parameters, random_state=seed)
 
 
+def _mixture(table: pd.DataFrame, seed: int, **parameters: Any) -> VSTClassifierCV:
+    return VSTClassifierCV(**parameters, random_state=seed)
+
+
 def _defaults(cls: type, *names: str) -> dict[str, Any]:
     """The default values of an estimator's settings."""
     own = cls().get_params()
@@ -63,6 +67,10 @@ def _defaults(cls: type, *names: str) -> dict[str, Any]:
 CLASSIFIERS: dict[str, Classifier] = {
     row.id: row
     for row in (
+        Classifier(
+            "vst-cv", "VSTClassifierCV", "vst", _mixture,
+            _defaults(VSTClassifierCV, "effort"), is_ours=True, mark="*",
+        ),
         Classifier(
             "vst", "VSTClassifier", "vst", _tree,
             _defaults(VSTClassifier, "steps", "members"), is_ours=True,

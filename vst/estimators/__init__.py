@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from vst import storage
-from vst.estimators.choosing import VSTRegressorCV
+from vst.estimators.choosing import VSTClassifierCV, VSTRegressorCV
 from vst.estimators.classifiers import VSGBMClassifier, VSTClassifier
 from vst.estimators.ensemble import VSGBMRegressor
 from vst.estimators.tree import VSTRegressor
@@ -16,6 +16,7 @@ __all__ = [
     "VSGBMClassifier",
     "VSGBMRegressor",
     "VSTClassifier",
+    "VSTClassifierCV",
     "VSTRegressor",
     "VSTRegressorCV",
     "estimator",
@@ -25,7 +26,14 @@ __all__ = [
 #: The estimators by their names in files.
 ESTIMATORS = {
     cls.__name__: cls
-    for cls in (VSTRegressor, VSGBMRegressor, VSTRegressorCV, VSTClassifier, VSGBMClassifier)
+    for cls in (
+        VSTRegressor,
+        VSGBMRegressor,
+        VSTRegressorCV,
+        VSTClassifier,
+        VSGBMClassifier,
+        VSTClassifierCV,
+    )
 }
 
 

@@ -17,7 +17,7 @@ from vst.companion.protocol.class_tables import class_split, shuffled
 from vst.companion.protocol.prepared import require_usable
 from vst.datasets import Dataset, load_dataset
 from vst.errors import UserError
-from vst.estimators import VSGBMClassifier, VSTClassifier, VSTRegressor, VSTRegressorCV
+from vst.estimators import VSTClassifier, VSTClassifierCV, VSTRegressor, VSTRegressorCV
 from vst.table_files import read_table
 from vst.tables import Task, refuse_codes, split_table
 
@@ -57,12 +57,12 @@ class OwnFit:
     @property
     def is_first(self) -> bool:
         """Whether it is the model to use, rather than the tree to look into."""
-        return isinstance(self.model, VSTRegressorCV | VSGBMClassifier)
+        return isinstance(self.model, VSTRegressorCV | VSTClassifierCV)
 
     @property
-    def mixture(self) -> VSTRegressorCV:
+    def mixture(self) -> VSTRegressorCV | VSTClassifierCV:
         """The model that chose; a single tree has no choice to show."""
-        if not isinstance(self.model, VSTRegressorCV):
+        if not isinstance(self.model, VSTRegressorCV | VSTClassifierCV):
             raise TypeError(f"{self.label} does not choose: give the fit of a VSTRegressorCV")
         return self.model
 
@@ -105,12 +105,10 @@ def hold_out(table: str = "", target: str = "", *, task: Task = "auto", seed: in
     )
 
 
-def first_model(held: Held, effort: float, seed: int) -> VSTRegressorCV | VSGBMClassifier:
+def first_model(held: Held, effort: float, seed: int) -> VSTRegressorCV | VSTClassifierCV:
     """The model to use on a table; ``effort`` multiplies its gradient steps."""
-    if not held.classes:
-        return VSTRegressorCV(effort=effort, random_state=seed)
-    steps = max(round(effort * VSGBMClassifier().steps), 1)
-    return VSGBMClassifier(steps=steps, random_state=seed)
+    cls = VSTClassifierCV if held.classes else VSTRegressorCV
+    return cls(effort=effort, random_state=seed)
 
 
 def single_tree(held: Held, depth: int, seed: int) -> VSTRegressor | VSTClassifier:

@@ -12,9 +12,18 @@ from vst.companion.experiments.classification import reliability as bins_of
 from vst.companion.experiments.classification import scores as class_scores
 from vst.companion.experiments.own_data import Held, OwnFit
 from vst.companion.report.classification import reliability_panel
-from vst.companion.report.own_data import colour, draw_tree, histograms, share_word
+from vst.companion.report.own_data import (
+    choice,
+    choices,
+    colour,
+    draw_tree,
+    histograms,
+    share_word,
+)
 from vst.companion.report.style import styled
 from vst.companion.report.tables import Markdown, MarkdownTable, code, number, verbatim
+
+__all__ = ["choice"]  # the same sentence as for numbers
 
 #: More classes than this do not fit into a figure: the most frequent are shown.
 MOST_CLASSES = 12
@@ -100,18 +109,13 @@ def fit_figure(held: Held, fits: Sequence[OwnFit]) -> Figure:
 
 
 def choice_table(fit: OwnFit) -> MarkdownTable:
-    """The settings of the model, which did not choose."""
-    own = fit.model.get_params()
-    names = ("n_trees", "depth", "beta", "prior_scale", "kl_weight", "members")
-    return MarkdownTable(pd.DataFrame([{name: str(own[name]) for name in names if name in own}]))
-
-
-def choice(fit: OwnFit) -> Markdown:
-    """What there is to say about them."""
-    return Markdown(
-        f"For classes there is no choice yet: `{fit.label}` has one setting, its default, and mixes "
-        f"{fit.model.members} posteriors from different starts."
-    )
+    """The candidates: their weights, and their scores on training rows that were left out."""
+    frame = choices(fit)
+    shown = {"candidate": frame["candidate"], "weight": [f"{w:.0%}" for w in frame["weight"]]}
+    if "log_likelihood" in frame:
+        shown["log loss, rows left out"] = [number(-value) for value in frame["log_likelihood"]]
+        shown["wrong, rows left out"] = [f"{value:.1%}" for value in frame["error"]]
+    return MarkdownTable(pd.DataFrame(shown))
 
 
 @styled
@@ -179,10 +183,9 @@ def outside(held: Held, fits: Sequence[OwnFit], other: pd.DataFrame) -> Figure:
 def learned_tree(held: Held, fit: OwnFit) -> Figure:
     """Draw a tree: the main features of each gate, and the most probable class of each leaf."""
     classes = fit.model.classes_
-    return draw_tree(held, fit, lambda value: verbatim_class(classes[int(value)]))
+    return draw_tree(held, fit, lambda value: _short(classes[int(value)]))
 
 
-def verbatim_class(label: object) -> str:
-    """A class in a leaf, shortened."""
+def _short(label: object) -> str:
     text = str(label)
     return text if len(text) <= 8 else text[:7] + "…"

@@ -15,7 +15,7 @@ from vst.companion.experiments.detection import auroc
 from vst.companion.experiments.own_data import Held, OwnFit, coverage, pit
 from vst.companion.report.style import BLUE, GREY, VERMILLION, label_logarithmic, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, code, number, verbatim
-from vst.estimators import VSTRegressor
+from vst.estimators import VSTRegressor, VSTRegressorCV
 from vst.gates import Gates, feature_names, feature_use, gates
 
 DARK = "#222222"
@@ -106,12 +106,14 @@ def _score_row(name: str, found: Scores, seconds: float) -> dict[str, str]:
 def choices(fit: OwnFit) -> pd.DataFrame:
     """The candidates by weight, with their scores in units of the target.
 
-    The model's own scores are those of the standardised target. It has none if there were too few rows.
+    A regressor's own scores are those of the standardised target. With too few rows there are none.
     """
     model = fit.mixture
     frame = pd.DataFrame(model.cv_results_).sort_values("weight", ascending=False, kind="stable")
     if "log_likelihood" not in frame:
         return frame[["candidate", "weight"]].reset_index(drop=True)
+    if not isinstance(model, VSTRegressorCV):
+        return frame.reset_index(drop=True)
     scale = float(model.target_scale_)
     scored = frame.assign(
         log_likelihood=frame["log_likelihood"] - np.log(scale), rmse=frame["rmse"] * scale
