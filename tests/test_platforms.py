@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 
-from vst import class_distribution, inference, predictive, stacking
+from vst import class_distribution, importances, inference, predictive, stacking
 from vst.arrays import Rows
 from vst.boosting import EnsembleDraws
 from vst.bound import Hyperparameters
-from vst.classes import ClassDraws, ClassShape
+from vst.classes import ClassDraws, ClassShape, MixedClassDraws
 from vst.convergence import Cooling
 from vst.inference import Program
 from vst.joint import JointDraws, JointShape
@@ -53,16 +53,32 @@ def lowers(function, *arguments):
         lambda draws: predictive._sample(
             jnp.arange(8), draws, X, jax.random.split(jax.random.key(0), 32)
         ),
+        lambda draws: importances.mean_slopes(draws, jnp.eye(4)),
     ],
-    ids=["mean functions", "moments", "log density", "cdf", "held-out rows", "quantiles", "sample"],
+    ids=[
+        "mean functions",
+        "moments",
+        "log density",
+        "cdf",
+        "held-out rows",
+        "quantiles",
+        "sample",
+        "importances",
+    ],
 )
 def test_predictions_lower_for_cuda(program, draws):
     lowers(program, draws)
 
 
-@pytest.mark.parametrize("shape", CLASSES)
-def test_predictions_of_classes_lower_for_cuda(shape):
-    draws = ClassDraws(jnp.zeros((8, shape.n_params)), BETA, shape)
+def class_draws(*shapes):
+    drawn = [ClassDraws(jnp.zeros((8, shape.n_params)), BETA, shape) for shape in shapes]
+    return drawn[0] if len(drawn) == 1 else MixedClassDraws(tuple(drawn))
+
+
+@pytest.mark.parametrize("shapes", [CLASSES[:1], CLASSES[1:], [CLASSES[0], CLASSES[0]]])
+def test_predictions_of_classes_lower_for_cuda(shapes):
+    draws = class_draws(*shapes)
+    lowers(lambda draws: importances.mean_slopes(draws, jnp.eye(4)), draws)
     lowers(lambda draws: class_distribution._summary(draws, X), draws)
     lowers(lambda draws: class_distribution._log_prob(draws, X, Y), draws)
     lowers(lambda draws: class_distribution.probabilities(draws, X), draws)
