@@ -32,6 +32,9 @@ SCORES = {
 OURS = tuple(name for name, row in CLASSIFIERS.items() if row.is_ours)
 PEERS = tuple(name for name in CLASSIFIERS if name not in OURS)
 
+#: Shown for a score that is not there.
+MISSING = "\N{EN DASH}"
+
 NOTHING = Markdown(
     "There are no results yet: `vst run classification --profile paper` computes them."
 )
@@ -110,7 +113,11 @@ def score_table(results: pd.DataFrame, tables: Sequence[str], score: str = "log_
         for name in shown:
             values, bars = mean[name].to_dict(), error[name].to_dict()
             value, bar = values[row.id], bars[row.id]
-            best = (max if score == "accuracy" else min)(values, key=values.__getitem__)
+            if np.isnan(value):
+                cells.append(f"<td>{MISSING}</td>")
+                continue
+            known = {model: each for model, each in values.items() if not np.isnan(each)}
+            best = (max if score == "accuracy" else min)(known, key=known.__getitem__)
             level = abs(value - values[best]) <= bar + bars[best]
             text = f"{number(value)} <small>± {number(bar)}</small>"
             cells.append(f"<td><b>{text}</b></td>" if level else f"<td>{text}</td>")
@@ -269,7 +276,10 @@ def detection_table(results: pd.DataFrame, tables: Sequence[str]) -> MarkdownTab
             )
             if found.isna().all():
                 continue
-            cells = {_label(name): number(found.get(name, np.nan)) for name in shown}
+            cells = {
+                _label(name): number(found[name]) if name in found.index else MISSING
+                for name in shown
+            }
             rows.append({"model": f"{row.label}, {measure.replace('_', ' ')}", **cells})
     return MarkdownTable(pd.DataFrame(rows))
 
