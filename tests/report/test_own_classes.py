@@ -18,6 +18,7 @@ def path(tmp_path_factory):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"size": rng.normal(size=150), "town": rng.choice(["north", "south"], 150)})
     X["noise"] = rng.normal(size=150)
+    X["rooms"] = rng.integers(1, 6, 150)
     X["kind"] = np.where(X["size"] + (X["town"] == "north") > 0.5, "$big_$", "small")
     X.loc[:9, "kind"] = None
     X.loc[20:30, "noise"] = np.nan
@@ -129,4 +130,4 @@ def test_importances_find_the_column_that_matters(held, fits):
     found = own_columns.importances(held, fits[0])
     assert found["share"].idxmax() == "size"
     assert found["lost"].idxmax() == "size"
-    assert found["share"].idxmin() == "noise"
+    assert found["share"].idxmin() in ("noise", "rooms")

@@ -53,6 +53,8 @@ def importance_figure(held: Held, fit: OwnFit) -> Figure:
 def dependence_figure(held: Held, fit: OwnFit, most: int = 3) -> Figure:
     """Draw scikit-learn's partial dependence on the columns that the model uses most."""
     table = held.x_train.iloc[:AVERAGED_ROWS]
+    whole = table.select_dtypes("integer").columns
+    table = table.astype(dict.fromkeys(whole, float))  # scikit-learn would not go between them
     chosen = _without_gaps(table, importances(held, fit).index)[:most]
     text = [name for name in chosen if not pd.api.types.is_numeric_dtype(table[name])]
     figure, axes = plt.subplots(1, max(len(chosen), 1), figsize=(8.4, 3.0), squeeze=False)
