@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.inspection import PartialDependenceDisplay, permutation_importance
@@ -22,14 +23,19 @@ PERMUTED_ROWS, REPEATS, AVERAGED_ROWS, POINTS = 200, 3, 100, 15
 
 def importances(held: Held, fit: OwnFit) -> pd.DataFrame:
     """The model's own importances, and the score that is lost when a column is shuffled."""
-    rows = slice(PERMUTED_ROWS)
+    rows = _spread(len(held.x_test), PERMUTED_ROWS)
     shuffled = permutation_importance(
-        fit.model, held.x_test[rows], held.y_test[rows], n_repeats=REPEATS, random_state=0
+        fit.model, held.x_test.iloc[rows], held.y_test[rows], n_repeats=REPEATS, random_state=0
     )
     return pd.DataFrame(
         {"share": fit.model.feature_importances_, "lost": shuffled.importances_mean},
         index=held.x_test.columns,
     ).sort_values("share", ascending=False)
+
+
+def _spread(rows: int, most: int) -> np.ndarray:
+    """Numbers of some rows from all over a table, which may be sorted."""
+    return np.linspace(0, rows - 1, min(rows, most)).astype(int)
 
 
 @styled
@@ -52,7 +58,7 @@ def importance_figure(held: Held, fit: OwnFit) -> Figure:
 @styled
 def dependence_figure(held: Held, fit: OwnFit, most: int = 3) -> Figure:
     """Draw scikit-learn's partial dependence on the columns that the model uses most."""
-    table = held.x_train.iloc[:AVERAGED_ROWS]
+    table = held.x_train.iloc[_spread(len(held.x_train), AVERAGED_ROWS)]
     whole = table.select_dtypes("integer").columns
     table = table.astype(dict.fromkeys(whole, float))  # scikit-learn would not go between them
     chosen = _without_gaps(table, importances(held, fit).index)[:most]
