@@ -15,6 +15,7 @@ from vst.convergence import Cooling
 from vst.inference import Program
 from vst.joint import JointDraws, JointShape
 from vst.predictive import TreeDraws, draw_parameters
+from vst.prior import Prior
 from vst.stacking import STRETCHES, MixedDraws
 from vst.tree import TreeShape
 
@@ -86,7 +87,8 @@ def test_predictions_of_classes_lower_for_cuda(shapes):
 
 @pytest.mark.parametrize("shape", [TREE, LEARNER, JOINT, *CLASSES])
 @pytest.mark.parametrize("rank", [0, 5, 20])
-def test_training_lowers_for_cuda(shape, rank):
+@pytest.mark.parametrize("learned", [False, True], ids=["own prior", "learned prior"])
+def test_training_lowers_for_cuda(shape, rank, learned):
     """Few and many columns: they are factorised in different ways."""
     program, replicas, dtype = Program(shape, rank), 2, np.dtype("float32")
     keys = jax.random.split(jax.random.key(0), replicas)
@@ -96,14 +98,21 @@ def test_training_lowers_for_cuda(shape, rank):
     mesh = Mesh(np.array(jax.devices()[:1]), ("replica",))
 
     cooling = jax.tree.map(jnp.asarray, Cooling.at_the_latest(replicas, 1000))
+    prior = Prior.stacked(
+        inference.initialise(jax.random.split(jax.random.key(2), replicas), program, dtype),
+        0.5,
+        1.0,
+    )
+    prior = jax.tree.map(jnp.asarray, prior) if learned else None
 
-    def train(state, keys, cooling, rows, hyper):
+    def train(state, keys, cooling, rows, hyper, prior):
         data = jnp.zeros((300, 4)), jnp.zeros(300)
         return inference.train_replicas(
-            state, keys, 0, 250, cooling, *data, rows, hyper, program=program, mesh=mesh
+            state, keys, 0, 250, cooling, *data, rows, hyper, prior, program=program, mesh=mesh
         )
 
-    lowers(train, start, jax.random.split(jax.random.key(1), replicas), cooling, rows, hyper)
+    train_keys = jax.random.split(jax.random.key(1), replicas)
+    lowers(train, start, train_keys, cooling, rows, hyper, prior)
 
 
 def test_draws_of_posteriors_lower_for_cuda():

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from vst.posterior import LowRankGaussian, half_log_det
+from vst.prior import Prior, squared_distance
 from vst.tree import with_bias
 
 #: Smallest variance of an output: the gradient of a square root at zero is infinite.
@@ -136,18 +137,26 @@ def objective(
     y: Float[Array, " b"],
     n: int | Int[Array, ""],
     weights: Float[Array, " b"] | None = None,
+    prior: Prior | None = None,
 ) -> Float[Array, ""]:
-    """:func:`elbo` per row, as a function of the variational parameters."""
+    """:func:`elbo` per row, as a function of the variational parameters.
+
+    With a ``prior``, it takes the place of ``N(0, prior_scale^2 I)``.
+    """
     mean, log_scale, columns = _parts(variational)
     scale = jnp.exp(log_scale)
     centres = mean + scale * (noise.columns @ columns)
     expected = _expected_log_likelihood(
         noise.outputs, centres, scale, shape, hyper.beta, x, y, weights
     )
-    variance = jnp.square(scale) * (1 + jnp.sum(jnp.square(columns), axis=0))
-    quadratic = jnp.sum(jnp.square(mean) + variance) / jnp.square(hyper.prior_scale)
     entropy = jnp.sum(log_scale) + volume.constant + jnp.sum(volume.slope * columns)
-    kl = 0.5 * quadratic + mean.size * (jnp.log(hyper.prior_scale) - 0.5) - entropy
+    if prior is None:
+        variance = jnp.square(scale) * (1 + jnp.sum(jnp.square(columns), axis=0))
+        quadratic = jnp.sum(jnp.square(mean) + variance) / jnp.square(hyper.prior_scale)
+        kl = 0.5 * quadratic + mean.size * (jnp.log(hyper.prior_scale) - 0.5) - entropy
+    else:
+        quadratic = squared_distance(prior, mean, scale, scale * columns)
+        kl = 0.5 * (quadratic - prior.log_det - mean.size) - entropy
     return expected - hyper.kl_weight * kl / n
 
 

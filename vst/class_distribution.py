@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from sklearn.utils import check_random_state
 
+from vst.arguments import count
 from vst.arrays import Inputs
 from vst.blocks import map_rows
 from vst.classes import AnyClassDraws
-from vst.preprocessing import count
 
 
 class ClassDistribution:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from vst.archive import require
+from vst.archive import group, require
 from vst.classes import ClassShape
 from vst.encoding import TableEncoder
 from vst.joint import JointShape
+from vst.learning import Memory, Past
 from vst.memory import require_depth
 from vst.selection import Part
 from vst.stacking import STRETCHES
@@ -137,6 +138,31 @@ def part_arrays(i: int, part: dict[str, Any], p: int) -> dict[str, tuple[int, ..
     require(part["rank"] <= p, "its rank is larger than its number of parameters")
     posterior = {"mean": (p,), "scale": (p,), "factor": (p, part["rank"])}
     return {f"part{i}.posterior.{k}": (part["members"], *shape) for k, shape in posterior.items()}
+
+
+def describe_past(past: Past) -> dict[str, Any]:
+    """What a file says of the rows so far; those in the memory are arrays."""
+    return past._replace(memory=len(past.memory.y))._asdict()  # type: ignore[arg-type]
+
+
+def memory_arrays(past: dict[str, Any], d: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the memory's arrays, after the numbers have been checked."""
+    require(isinstance(past, dict), "its past is not a JSON object")
+    require_same(set(past), set(Past._fields), "part of the past")
+    for name in ("rows", "parts", "memory"):
+        require(is_integer(past[name]) and past[name] >= 0, f"its past has {name} {past[name]!r}")
+    for name in ("total", "basis", "since"):
+        require(is_finite(past[name]) and past[name] >= 0, f"its past has {name} {past[name]!r}")
+    rows = (past["memory"],)
+    shapes = {"x": (*rows, d), "y": rows, "weights": rows, "ranks": rows}
+    return {f"memory.{name}": shape for name, shape in shapes.items()}
+
+
+def read_past(past: dict[str, Any] | None, arrays: dict[str, np.ndarray], d: int) -> Past:
+    """The rows so far; a file that is older than ``partial_fit`` does not tell how many there were."""
+    if past is None:
+        return Past.of(0, 0.0, Memory.empty(d))
+    return Past(**past | {"memory": Memory(**group(arrays, "memory"))})
 
 
 def read_results(found: Any) -> dict[str, list[Any]]:

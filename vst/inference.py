@@ -45,6 +45,7 @@ from vst.minibatches import (
     padding_weights,
 )
 from vst.posterior import LowRankGaussian
+from vst.prior import Prior
 from vst.runtime import require_own_process
 from vst.tree import TreeShape
 
@@ -121,6 +122,7 @@ def fit(
     steps: int,
     tol: float = 0.0,
     initial: LowRankGaussian | None = None,
+    prior: Prior | None = None,
     progress: str | None = None,
 ) -> Fit:
     """Maximise the ELBO of every replica by Adam on minibatches drawn with replacement.
@@ -146,6 +148,8 @@ def fit(
         is smaller than this. With 0 it trains for all steps.
     initial
         Stacked posteriors for a warm start; random by default.
+    prior
+        Stacked priors, one per replica, instead of the one that ``hyper.prior_scale`` describes.
     progress
         Label of a progress bar; none by default.
 
@@ -188,7 +192,7 @@ def fit(
     with np.errstate(over="ignore"):  # a value that overflows diverges, and the error gives advice
         hyper = jax.tree.map(lambda a: np.broadcast_to(np.asarray(a, dtype), replicas), hyper)
     rates = np.asarray(hyper.learning_rate)
-    hyper = jax.tree.map(each, hyper)
+    hyper, prior = jax.tree.map(each, (hyper, prior))
 
     size = row_class(rows.indices.shape[1], program.shape.in_features, program.batch_size)
     if isinstance(x, AnyArray) or size == program.batch_size:
@@ -221,7 +225,7 @@ def fit(
                 break
             state, values = _train(
                 state, keys, start, stop, jax.tree.map(each, cooling), *data, rows, hyper,
-                program=program, mesh=mesh,
+                prior, program=program, mesh=mesh,
             )  # fmt: skip
             # Fetch the next chunk while the devices work on this one.
             data = next(chunks, data)
@@ -321,6 +325,7 @@ def train_replicas(
     y: Float[Array, "*replicas n"] | Float[Array, "replicas chunk b"],
     rows: Rows,
     hyper: Hyperparameters,
+    prior: Prior | None = None,
     *,
     program: Program,
     mesh: Mesh,
@@ -330,13 +335,13 @@ def train_replicas(
     y_axis, y_spec = (0, EACH) if y.ndim >= 2 else (None, SHARED)
     return jax.shard_map(
         jax.vmap(
-            partial(train_replica, program), in_axes=(0, 0, None, None, 0, x_axis, y_axis, 0, 0)
+            partial(train_replica, program), in_axes=(0, 0, None, None, 0, x_axis, y_axis, 0, 0, 0)
         ),
         mesh=mesh,
-        in_specs=(EACH, EACH, SHARED, SHARED, EACH, x_spec, y_spec, EACH, EACH),
+        in_specs=(EACH, EACH, SHARED, SHARED, EACH, x_spec, y_spec, EACH, EACH, EACH),
         out_specs=EACH,
         check_vma=False,
-    )(state, keys, start, stop, cooling, x, y, rows, hyper)
+    )(state, keys, start, stop, cooling, x, y, rows, hyper, prior)
 
 
 def _train(*arguments: Any, mesh: Mesh, **options: Any) -> Any:
@@ -366,6 +371,7 @@ def train_replica(
     y: Float[Array, " n"] | Float[Array, "chunk b"],
     rows: Rows,
     hyper: Hyperparameters,
+    prior: Prior | None = None,
 ) -> tuple[State, Float[Array, " chunk"]]:
     """Run steps ``start`` to ``stop``, at most ``CHUNK``, of one replica.
 
@@ -390,7 +396,7 @@ def train_replica(
             number, noise, *batch = given
             value, gradient = jax.value_and_grad(objective)(
                 state.variational, noise, volume, program.shape, hyper, *batch,
-                jnp.asarray(rows.sizes), weights,
+                jnp.asarray(rows.sizes), weights, prior,
             )  # fmt: skip
             direction, optimiser_state = optimiser.update(gradient, state.optimiser)
             # The last block may run past the last step, where the rate is zero.

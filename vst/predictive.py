@@ -20,11 +20,11 @@ from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 from sklearn.utils import check_random_state
 
+from vst.arguments import count
 from vst.arrays import AnyArray, Inputs
 from vst.blocks import Evaluated, map_rows
 from vst.memory import require_draws, require_result
 from vst.posterior import LowRankGaussian
-from vst.preprocessing import count
 from vst.runtime import require_own_process
 from vst.tree import HALF_LOG_TWO_PI, SoftTree, TreeShape, normal_log_prob
 

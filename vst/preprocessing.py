@@ -1,8 +1,6 @@
 """Everything done to a table before a model sees it: checks, one-hot columns, standardising."""
 
 import datetime
-import math
-import numbers
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
     check_X_y,
+    column_or_1d,
     validate_data,
 )
 
@@ -186,31 +185,6 @@ MANY_CATEGORIES = 20
 FARTHEST = 1e9
 
 
-def count(name: str, value: Any, *, least: int = 1) -> int:
-    """Require an integer >= ``least``, and return it."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return int(value)
-
-
-def positive(name: str, value: Any, *, zero_allowed: bool = False, instead: str = "") -> None:
-    """Require a finite positive number (or zero, if allowed).
-
-    ``instead`` is a word that the caller accepts too, for the error message.
-    """
-    finite = isinstance(value, numbers.Real) and math.isfinite(value)
-    if not finite or value < 0 or (value == 0 and not zero_allowed):
-        kind = "non-negative" if zero_allowed else "positive"
-        other = f" or {instead}" if instead else ""
-        raise ValueError(f"{name} must be a {kind} number{other}, got {value!r}")
-
-
-def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """Require one of the allowed values."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
-
-
 def check_training_data(
     estimator: BaseEstimator, X: Table, y: Any, *, numeric: bool = True
 ) -> tuple[Float[np.ndarray, "n d"], np.ndarray, TableEncoder | None]:
@@ -227,7 +201,7 @@ def check_training_data(
     }
     _refuse_masked("X", X)
     _refuse_masked("y", y)
-    y = _numeric(y) if numeric else _labels(y)
+    y = _numeric(y) if numeric else check_labels(y)
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, y, skip_check_array=True)
         encoder = TableEncoder.fit(X)
@@ -343,7 +317,13 @@ def _numeric(y: Any) -> Any:
     return y
 
 
-def _labels(y: Any) -> Any:
+def check_numbers(y: Any) -> Float[np.ndarray, " n"]:
+    """Targets of a regressor that are checked without their table."""
+    _refuse_masked("y", y)
+    return check_array(column_or_1d(_numeric(y)), ensure_2d=False, dtype=float, input_name="y")
+
+
+def check_labels(y: Any) -> Any:
     """Labels of classes; gaps among them are an error."""
     if y is None or hasattr(y, "toarray"):
         return y  # scikit-learn's own messages for missing and sparse targets are clear

@@ -22,14 +22,17 @@ from vst.archive import group, read_array, require, write_arrays
 from vst.classes import ClassShape
 from vst.descriptions import (
     describe_part,
+    describe_past,
     is_finite,
     is_integer,
     is_seed,
+    memory_arrays,
     n_encoded,
     part_arrays,
     read_class_shape,
     read_classes,
     read_encoder,
+    read_past,
     read_results,
     read_shape,
     require_same,
@@ -57,9 +60,11 @@ LONGEST = 2**27
 COMMON = {"format", "model", "params", "numbers", "feature_names", "encoder"}
 
 #: Parts that older files do not have.
-LATER = {"fitted", "converged", "gaps", "usual_uncertainty"}
+LATER = {"fitted", "converged", "gaps", "usual_uncertainty", "past"}
 
-POSITIVE = ("posterior.scale", "standardiser.scale", "noise_scales_")
+POSITIVE = (
+    "posterior.scale", "standardiser.scale", "noise_scales_", "memory.weights", "memory.ranks",
+)  # fmt: skip
 
 
 class _WrongFileError(ValueError):
@@ -100,9 +105,11 @@ def save(model: Any, path: str | PathLike) -> None:
             "shape": asdict(model.shape_),
             "fitted": _sizes(model),
             "converged": model.converged_,
+            "past": describe_past(model.past_),
         }
         arrays = {name: getattr(model, name) for name in ARRAYS if hasattr(model, name)}
         arrays |= {f"posterior.{k}": v for k, v in model.stacked_posteriors_._asdict().items()}
+        arrays |= {f"memory.{k}": v for k, v in model.past_.memory._asdict().items()}
     arrays |= {
         f"standardiser.{k}": v
         for k, v in model.standardiser_._asdict().items()
@@ -154,6 +161,8 @@ def _read(classes: Mapping[str, type], file: Any) -> Any:
         positive = name.endswith(POSITIVE)
         require(not positive or (array > 0).all(), f"{name} holds values of 0 or less")
     _set_arrays(model, arrays, description.get("parts", []))
+    if not _is_mixture(model):
+        model.past_ = read_past(description.get("past"), arrays, len(model.standardiser_.mean))
     return model
 
 
@@ -284,6 +293,8 @@ def _shapes(
         "posterior.scale": (*stack, p),
         "posterior.factor": (*stack, p, rank),
     }
+    if description.get("past"):  # older files have none
+        shapes |= memory_arrays(description["past"], d)
     if boosted and not joint:
         shapes["thetas_"] = (sizes["draws"], sizes["n_trees"], p)
         shapes["noise_scales_"] = (sizes["draws"],)

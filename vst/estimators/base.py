@@ -13,6 +13,7 @@ from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from vst import storage
+from vst.arguments import count
 from vst.arrays import Inputs, row_blocks
 from vst.blocks import map_rows
 from vst.class_distribution import ClassDistribution, probabilities
@@ -30,7 +31,6 @@ from vst.preprocessing import (
     check_new_data,
     check_training_data,
     check_weights,
-    count,
     target_units,
 )
 from vst.runtime import require_own_process
@@ -96,7 +96,7 @@ class VariationalModel(BaseEstimator, ABC):
             raise
         return self
 
-    def _fit(self, X: Table, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Table, y: Any, sample_weight: Any, classes: Any = None) -> None:
         require_own_process()
         self._check_params()
         weights = None
@@ -105,7 +105,7 @@ class VariationalModel(BaseEstimator, ABC):
             if len(used) < _num_samples(X):
                 X, y = _safe_indexing(X, used), _safe_indexing(y, used)
         x, y, self.encoder_ = check_training_data(self, X, y, numeric=is_regressor(self))
-        target = self._target(y, weights)
+        target = self._target(y, weights, classes)
         if self.standardise:
             indicators = self.encoder_.indicators if self.encoder_ else ()
             self.standardiser_ = Standardiser.fit(x, self._axes(), weights, indicators)
@@ -117,9 +117,12 @@ class VariationalModel(BaseEstimator, ABC):
 
     @abstractmethod
     def _target(
-        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None
+        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None, classes: Any = None
     ) -> Float[np.ndarray, " n"]:
-        """The target as the model is trained on it, after its units or classes have been kept."""
+        """The target as the model is trained on it, after its units or classes have been kept.
+
+        ``classes`` are all classes of a classifier, if they are not those in ``y``.
+        """
 
     def save(self, path: str | PathLike) -> None:
         """Write the fitted model to one file of plain arrays and JSON, without pickle."""
@@ -232,7 +235,7 @@ class VariationalRegressor(RegressorMixin, VariationalModel):
         return self.target_mean_ + self.target_scale_ * map_rows(mean_functions, draws, x)
 
     def _target(
-        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None
+        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None, classes: Any = None
     ) -> Float[np.ndarray, " n"]:
         units = target_units(y, weights) if self.standardise else (0.0, 1.0)
         self.target_mean_, self.target_scale_ = units
@@ -277,14 +280,19 @@ class VariationalClassifier(ClassifierMixin, VariationalModel):
         return map_rows(probabilities, draws, x).transpose(0, 2, 1)
 
     def _target(
-        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None
+        self, y: np.ndarray, weights: Float[np.ndarray, " n"] | None, classes: Any = None
     ) -> Float[np.ndarray, " n"]:
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has one class, {self.classes_[0]!r}: a classifier needs rows of at least two"
             )
-        return codes.astype(np.float32)
+        strange = np.setdiff1d(y, self.classes_).tolist()
+        if strange:
+            raise ValueError(
+                f"y has the class {strange[0]!r}, which is not among the classes given"
+            )
+        return np.searchsorted(self.classes_, y).astype(np.float32)
 
     def _distribution(self, x: Inputs, n: int | None) -> ClassDistribution:
         return ClassDistribution(self._draws(n), x, self.classes_)

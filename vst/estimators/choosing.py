@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, PRNGKeyArray
 
+from vst.arguments import positive
 from vst.classes import MixedClassDraws
 from vst.estimators.base import VariationalClassifier, VariationalModel, VariationalRegressor
 from vst.minibatches import CHUNK
 from vst.predictive import Draws
-from vst.preprocessing import Axes, positive, training_inputs
+from vst.preprocessing import Axes, training_inputs
 from vst.selection import (
     FEWEST_ROWS,
     Candidate,

@@ -5,10 +5,11 @@ from dataclasses import asdict, replace
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from vst.arguments import count, one_of
 from vst.classes import ClassDraws, ClassShape
-from vst.estimators.base import DEFAULT_DRAWS, VariationalClassifier
-from vst.estimators.single import TREE, SingleModel
-from vst.preprocessing import count, one_of
+from vst.estimators.base import DEFAULT_DRAWS
+from vst.estimators.sequential import MEMORY, SequentialClassifier
+from vst.estimators.single import TREE
 from vst.soft_trees import FittedStack, Seed, SoftClassTrees, SoftTrees, Streams, draw_model
 from vst.tree import Leaves
 
@@ -19,7 +20,7 @@ CLASS_TREE = replace(TREE, prior_scale=3.0, members=4)
 ENSEMBLE = replace(TREE, n_trees=10, depth=3, rank=0, prior_scale=2.0, members=4)
 
 
-class SingleModelClassifier(SingleModel, VariationalClassifier):
+class SingleModelClassifier(SequentialClassifier):
     """What the classifiers of one model share."""
 
     shape_: ClassShape
@@ -55,7 +56,7 @@ class VSTClassifier(SingleModelClassifier):
     ----------
     depth, leaves, rank, beta, prior_scale, learning_rate, steps, tol, batch_size, mc_samples, whiten
         As in :class:`~vst.VSTRegressor`; the prior is wider by default.
-    kl_weight, members, standardise, random_state, progress
+    kl_weight, members, memory, forgetting, standardise, random_state, progress
         As in :class:`~vst.VSTRegressor`; by default there are four members.
 
     Attributes
@@ -90,6 +91,8 @@ class VSTClassifier(SingleModelClassifier):
         whiten: bool = bool(CLASS_TREE.whiten),
         kl_weight: float = CLASS_TREE.kl_weight,
         members: int = CLASS_TREE.members,
+        memory: int = MEMORY,
+        forgetting: float = 0.0,
         standardise: bool = True,
         random_state: Seed = 0,
         progress: bool = False,
@@ -107,6 +110,8 @@ class VSTClassifier(SingleModelClassifier):
         self.whiten = whiten
         self.kl_weight = kl_weight
         self.members = members
+        self.memory = memory
+        self.forgetting = forgetting
         self.standardise = standardise
         self.random_state = random_state
         self.progress = progress
@@ -124,7 +129,7 @@ class VSGBMClassifier(SingleModelClassifier):
         Number of trees.
     depth, leaves, rank, beta, prior_scale, learning_rate, steps, tol, batch_size, mc_samples, whiten
         As in :class:`~vst.VSTRegressor`; the defaults differ.
-    kl_weight, members, standardise, random_state, progress
+    kl_weight, members, memory, forgetting, standardise, random_state, progress
         As in :class:`~vst.VSTRegressor`; the defaults differ.
 
     Attributes
@@ -151,6 +156,8 @@ class VSGBMClassifier(SingleModelClassifier):
         whiten: bool = bool(ENSEMBLE.whiten),
         kl_weight: float = ENSEMBLE.kl_weight,
         members: int = ENSEMBLE.members,
+        memory: int = MEMORY,
+        forgetting: float = 0.0,
         standardise: bool = True,
         random_state: Seed = 0,
         progress: bool = False,
@@ -169,6 +176,8 @@ class VSGBMClassifier(SingleModelClassifier):
         self.whiten = whiten
         self.kl_weight = kl_weight
         self.members = members
+        self.memory = memory
+        self.forgetting = forgetting
         self.standardise = standardise
         self.random_state = random_state
         self.progress = progress

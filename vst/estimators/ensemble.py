@@ -5,23 +5,23 @@ from typing import Literal
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from vst.arguments import count, one_of, positive
 from vst.boosting import EnsembleDraws, NoiseUpdate
 from vst.estimators.base import DEFAULT_DRAWS
-from vst.estimators.single import SingleModelRegressor
+from vst.estimators.sequential import MEMORY, SequentialRegressor
 from vst.joint import EnsembleNoise, JointShape
 from vst.predictive import Draws, draw_parameters
-from vst.preprocessing import count, one_of, positive
 from vst.soft_trees import BOOSTED, FittedStack, Seed, Streams, Training, draw_model
 from vst.tree import Leaves, TreeShape
 
 
-class VSGBMRegressor(SingleModelRegressor):
+class VSGBMRegressor(SequentialRegressor):
     """Variational soft GBM: a sum of variational soft trees, by default boosted as in Algorithm 1.
 
     There the trees are fitted in turn to the residuals of the earlier ones, and return their mean. The
     noise variance is the same everywhere and has an inverse-Gamma posterior. Two options, which the
     paper does not have, change that; ``training="joint", noise="tree"`` together predict best.
-    Parameters not listed here are those of :class:`VSTRegressor`.
+    Parameters not listed here are those of :class:`VSTRegressor`. ``partial_fit`` needs joint training.
 
     Parameters
     ----------
@@ -81,6 +81,8 @@ class VSGBMRegressor(SingleModelRegressor):
         prior_sigma_beta: float = BOOSTED.prior_sigma_beta,
         noise_update: NoiseUpdate = BOOSTED.noise_update,
         draws: int = DEFAULT_DRAWS,
+        memory: int = MEMORY,
+        forgetting: float = 0.0,
         standardise: bool = True,
         random_state: Seed = 0,
         progress: bool = False,
@@ -106,6 +108,8 @@ class VSGBMRegressor(SingleModelRegressor):
         self.prior_sigma_beta = prior_sigma_beta
         self.noise_update = noise_update
         self.draws = draws
+        self.memory = memory
+        self.forgetting = forgetting
         self.standardise = standardise
         self.random_state = random_state
         self.progress = progress

@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
+from vst.arguments import count, one_of, positive
 from vst.bound import Shape
 from vst.convergence import require_convergence, warn_unless_converged
 from vst.estimators.base import VariationalModel, VariationalRegressor
 from vst.minibatches import CHUNK
 from vst.posterior import LowRankGaussian, unstack
-from vst.preprocessing import Axes, count, one_of, positive, rounding_error, training_inputs
+from vst.preprocessing import Axes, rounding_error, training_inputs
 from vst.soft_trees import FittedStack, SoftTrees, Streams, fit_one
 from vst.tree import SMALLEST_SCALE
 

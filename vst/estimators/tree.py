@@ -5,13 +5,14 @@ from typing import Literal
 from jaxtyping import PRNGKeyArray
 
 from vst.estimators.base import DEFAULT_DRAWS
-from vst.estimators.single import TREE, SingleModelRegressor
+from vst.estimators.sequential import MEMORY, SequentialRegressor
+from vst.estimators.single import TREE
 from vst.predictive import Draws
 from vst.soft_trees import FittedStack, Seed, Streams, draw_model
 from vst.tree import Leaves, TreeShape
 
 
-class VSTRegressor(SingleModelRegressor):
+class VSTRegressor(SequentialRegressor):
     """Variational soft tree: one soft decision tree with a low-rank Gaussian posterior.
 
     Every leaf is a Normal, and the target is a mixture of the leaves, weighted by the tree's soft
@@ -53,6 +54,10 @@ class VSTRegressor(SingleModelRegressor):
         as a count or a grade, needs one: nothing else limits the density at these values. ``"auto"``
         takes the rounding error, 0.29 of the distance between two values, for a target with at most 20
         values, and 1e-6 for others. Not in the paper.
+    memory
+        Past rows that ``partial_fit`` keeps: a random sample of all so far, saved with the model.
+    forgetting
+        Share of what is known that every call of ``partial_fit`` forgets first, for data that drift.
     standardise
         Standardise features and target. Set to False if they already are standardised.
     random_state
@@ -75,6 +80,8 @@ class VSTRegressor(SingleModelRegressor):
         began to fall. If not, ``fit`` warns (ConvergenceWarning), unless ``tol`` is 0.
     n_params_ : int
         Number of parameters.
+    n_samples_seen_ : int
+        Rows that it was fitted to, by all calls of ``partial_fit`` together.
 
     Examples
     --------
@@ -105,6 +112,8 @@ class VSTRegressor(SingleModelRegressor):
         kl_weight: float = TREE.kl_weight,
         members: int = TREE.members,
         smallest_scale: float | Literal["auto"] = "auto",
+        memory: int = MEMORY,
+        forgetting: float = 0.0,
         standardise: bool = True,
         random_state: Seed = 0,
         progress: bool = False,
@@ -123,6 +132,8 @@ class VSTRegressor(SingleModelRegressor):
         self.kl_weight = kl_weight
         self.members = members
         self.smallest_scale = smallest_scale
+        self.memory = memory
+        self.forgetting = forgetting
         self.standardise = standardise
         self.random_state = random_state
         self.progress = progress
