@@ -272,13 +272,18 @@ def draw_model(
     key: PRNGKeyArray, shape: Shape, beta: float, posteriors: LowRankGaussian, n: int
 ) -> Any:
     """Draw ``n`` times from the posteriors of a model with one parameter vector."""
-    thetas = draw_parameters(key, posteriors, n)
+    return draws_of(shape, draw_parameters(key, posteriors, n), beta)
+
+
+def draws_of(shape: Shape, thetas: Float[Array, "draws p"], beta: float | Float[Array, ""]) -> Any:
+    """Parameter vectors of a model as draws that predict."""
+    beta = jnp.asarray(beta, thetas.dtype)
     if isinstance(shape, ClassShape):
-        return ClassDraws(thetas, jnp.asarray(beta, thetas.dtype), shape)
+        return ClassDraws(thetas, beta, shape)
     if isinstance(shape, JointShape):
-        return JointDraws(thetas, jnp.asarray(beta, thetas.dtype), shape)
+        return JointDraws(thetas, beta, shape)
     assert isinstance(shape, TreeShape)
-    return TreeDraws(thetas, jnp.asarray(beta, thetas.dtype), shape)
+    return TreeDraws(thetas, beta, shape)
 
 
 def fit_one(

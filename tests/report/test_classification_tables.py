@@ -100,7 +100,7 @@ def test_figures_show_every_classifier(published, results):
     dots = classification.dots(results, TABLES)
     assert [text.get_text() for text in dots.axes[0].get_yticklabels()] == labels
     panels = classification.reliability(published.parts["reliability"], published.results).axes
-    titles = [axis.get_title() for axis in panels if axis.get_visible()]
+    titles = [axis.get_title("left") for axis in panels if axis.get_visible()]
     assert [title.split(":")[0] for title in titles] == labels
     curves = classification.abstention(published.parts["abstention"], published.results)
     assert len(curves.axes[0].lines) == len(labels) + 3
