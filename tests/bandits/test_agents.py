@@ -11,12 +11,11 @@ from scipy import stats
 
 from vst.companion.bandits import (
     AGENTS,
-    ENVIRONMENTS,
+    TRIALS,
     Bandit,
     LinTS,
     Refitted,
     ThompsonVST,
-    agent,
     linear,
     refitting,
     simulate,
@@ -29,7 +28,6 @@ from vst.companion.peers import ConstantTargetError
 from vst.companion.peers.deep_ensemble import DeepEnsemble
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART
-from vst.errors import UserError
 from vst.inference import State
 from vst.posterior import LowRankGaussian
 from vst.soft_trees import SoftTrees
@@ -39,7 +37,11 @@ from vst.tree import SoftTree, TreeShape
 SMALL = {
     "random": AGENTS["random"],
     "vst": ThompsonVST(
-        SoftTrees(depth=1, rank=2, batch_size=32, steps=300, learning_rate=5e-3),
+        SoftTrees(depth=1, rank=2, batch_size=32, steps=300),
+        initial_pulls=5, update_every=25, steps_per_update=50,
+    ),
+    "vsgbm": ThompsonVST(
+        SoftTrees(depth=1, rank=0, batch_size=32, steps=300, n_trees=2, training="joint"),
         initial_pulls=5, update_every=25, steps_per_update=50,
     ),
     "xbart": Refitted(XBART(n_learners=5, draws=4, burn_in=3), initial_pulls=5),
@@ -68,17 +70,15 @@ def test_a_small_version_of_every_agent_is_tested():
     assert [type(SMALL[name]) for name in AGENTS] == [type(AGENTS[name]) for name in AGENTS]
 
 
-def test_an_unknown_agent_is_refused_with_the_names_that_exist():
-    with pytest.raises(UserError, match="random, vst, xbart, sglb, lints, deep-ensemble"):
-        agent("greedy", "mushroom")
+def test_every_agent_has_as_many_trials():
+    assert {len(trials) for name, trials in TRIALS.items() if name != "random"} == {4}
 
 
-@each
-@pytest.mark.parametrize("bandit", ENVIRONMENTS)
-def test_an_agent_comes_back_from_its_parameters(name, bandit):
-    setting = agent(name, bandit)
-    assert from_parameters(name, parameters(setting)) == setting
-    assert from_parameters(name, json.loads(json.dumps(parameters(setting)))) == setting
+@pytest.mark.parametrize("name", TRIALS)
+def test_an_agent_comes_back_from_its_parameters(name):
+    for setting in TRIALS[name]:
+        assert from_parameters(name, parameters(setting)) == setting
+        assert from_parameters(name, json.loads(json.dumps(parameters(setting)))) == setting
 
 
 @each
@@ -87,7 +87,7 @@ def test_a_small_agent_comes_back_from_its_parameters(name):
 
 
 def test_only_the_seeds_of_a_soft_tree_run_together():
-    assert [name for name, setting in AGENTS.items() if setting.together] == ["vst"]
+    assert [name for name, setting in AGENTS.items() if setting.together] == ["vst", "vsgbm"]
     assert "together" not in parameters(AGENTS["vst"])
 
 
@@ -213,7 +213,8 @@ def test_a_decision_follows_one_function_drawn_from_each_arms_posterior(key):
     """With a leaf whose mean is Normal, the first of two arms wins with a known probability."""
     program = SoftTrees(depth=0, leaves="constant", rank=0).program(1)
     memory = fixed_memory(program, [[0.3, 0.0], [0.0, 0.0]], 0.5)
-    actions = thompson.decide(key, program, memory, 1.0, jnp.zeros((4000, 1)))
+    keys = jax.random.split(key)
+    actions = thompson.decide(keys, program, memory, 1.0, jnp.zeros((4000, 1)))
     wins = stats.norm.cdf(0.3 / np.sqrt(2 * 0.25))
     assert float((actions == 0).mean()) == pytest.approx(wins, abs=0.03)
 
@@ -222,7 +223,8 @@ def test_a_certain_posterior_decides_by_its_mean_function(key, rng):
     program = SoftTrees(depth=2, rank=0).program(2)
     means = rng.normal(size=(3, program.shape.n_params))
     x = jnp.asarray(rng.normal(size=(20, 2)), jnp.float32)
-    actions = thompson.decide(key, program, fixed_memory(program, means, 1e-6), 5.0, x)
+    keys = jax.random.split(key, 3)
+    actions = thompson.decide(keys, program, fixed_memory(program, means, 1e-6), 5.0, x)
     trees = [SoftTree(TreeShape(2, 2), jnp.asarray(m, jnp.float32), 5.0).mean(x) for m in means]
     np.testing.assert_array_equal(actions, np.argmax(trees, axis=0))
 
@@ -231,16 +233,18 @@ def test_buffers_hold_the_steps_at_which_each_arm_was_pulled(rng):
     actions = rng.integers(3, size=60)
     memory = thompson.Memory(None, jnp.zeros((3, 80), jnp.int32), jnp.zeros(3, jnp.int32))
     for start in range(0, 60, 20):
-        memory = thompson.remember(memory, jnp.asarray(actions[start : start + 20]), start)
+        # Whatever comes after the last decision of a block is padding.
+        block = jnp.asarray([*actions[start : start + 20], 1, 1, 0])
+        memory = thompson.remember(memory, block, start, start + 20)
     for arm in range(3):
         expected = np.flatnonzero(actions == arm)
         assert memory.counts[arm] == len(expected)
         np.testing.assert_array_equal(memory.pulled[arm, : len(expected)], expected)
 
 
-def test_the_initial_pulls_are_in_the_buffers(key):
+def test_the_initial_pulls_are_in_the_buffers():
     program = SoftTrees(depth=1).program(2)
-    memory = thompson._begin(jax.random.split(key, (2, 3)), program, 7, 20)
+    memory = thompson._begin(jnp.array([0, 1], jnp.uint32), program, 3, 7, 20)
     np.testing.assert_array_equal(memory.counts, [[3, 2, 2]] * 2)
     np.testing.assert_array_equal(memory.pulled[0, 0, :3], [0, 3, 6])
     np.testing.assert_array_equal(memory.pulled[0, 2, :2], [2, 5])
@@ -257,17 +261,27 @@ def test_the_last_block_of_decisions_may_be_shorter():
     assert simulate(setting, [two_lines(0, steps=93)], [0])[0].shape == (93,)
 
 
-def test_the_tree_takes_its_steps_on_the_initial_pulls(monkeypatch):
-    spans, prepare = [], thompson._prepare
+def test_training_starts_afresh_whenever_the_decisions_have_doubled(monkeypatch):
+    spans, train = [], thompson._train
 
-    def spy(memory, keys, start, stop, total, *rest, **options):
-        spans.append((start, stop, total))
-        return prepare(memory, keys, start, stop, total, *rest, **options)
+    def spy(memory, seeds, number, start, stop, total, *rest, **options):
+        spans.append((number, start, stop, total))
+        return train(memory, seeds, number, start, stop, total, *rest, **options)
 
-    monkeypatch.setattr(thompson, "_prepare", spy)
-    setting = replace(SMALL["vst"], tree=replace(SMALL["vst"].tree, steps=270))
-    simulate(setting, [two_lines(0, steps=12)], [0])
-    assert spans == [(0, 250, 270), (250, 270, 270)]
+    monkeypatch.setattr(thompson, "_train", spy)
+    tree = replace(SMALL["vst"].tree, steps=270)
+    setting = replace(SMALL["vst"], tree=tree, steps_per_update=20, growth=0.5)
+    simulate(setting, [two_lines(0, steps=120)], [0])
+    # Updates after 10, 35, 60 and 90 decisions.
+    fresh, short = ((0, 250, 270), (250, 270, 270)), ((0, 20, 20),)
+    expected = [(i, *span) for i, part in enumerate((fresh, fresh, short, fresh)) for span in part]
+    assert spans == expected
+
+
+def test_one_program_trains_through_a_whole_run():
+    thompson._train.clear_cache()
+    simulate(SMALL["vst"], [two_lines(0, steps=120)], [0])
+    assert thompson._train._cache_size() == 1
 
 
 @pytest.mark.parametrize(
@@ -275,7 +289,7 @@ def test_the_tree_takes_its_steps_on_the_initial_pulls(monkeypatch):
     [
         ({"initial_pulls": 0}, "initial_pulls must be an integer >= 1"),
         ({"update_every": 0}, "update_every must be an integer >= 1"),
-        ({"steps_per_update": 251}, "steps_per_update must lie between 1 and 250"),
+        ({"steps_per_update": 0}, "steps_per_update must be an integer >= 1"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(options, message):
@@ -283,10 +297,12 @@ def test_settings_that_cannot_be_used_are_refused(options, message):
         ThompsonVST(**options)
 
 
-def test_vst_beats_the_random_policy_on_exploration():
+@pytest.mark.parametrize("name", ["vst", "vsgbm"])
+def test_soft_trees_beat_the_random_policy_on_exploration(name):
     bandit = Exploration(arms=4, alpha=0.25, beta=30.0).sample(0, 1200)
-    setting = agent("vst", "exploration")
-    setting = replace(setting, initial_pulls=10, tree=replace(setting.tree, steps=500))
+    setting = TRIALS[name][2]
+    tree = replace(setting.tree, steps=500, depth=2)
+    setting = replace(setting, initial_pulls=10, tree=tree, steps_per_update=100)
     regret = bandit.regret(simulate(setting, [bandit], [0])[0])
     random = (bandit.expected.max(axis=1) - bandit.expected.mean(axis=1)).mean()
     assert regret[-300:].mean() < 0.4 * random

@@ -1,13 +1,13 @@
 """Contextual bandits: the paper's four, agents that play them with Thompson sampling, and their regret.
 
-from vst.companion.bandits import agent, environment, simulate
+from vst.companion.bandits import AGENTS, environment, simulate
 
 bandit = environment("exploration").sample(seed=0, steps=2000)
-actions = simulate(agent("vst", "exploration"), [bandit], seeds=[0])[0]
+actions = simulate(AGENTS["vst"], [bandit], seeds=[0])[0]
 bandit.regret(actions).sum()
 """
 
-from vst.companion.bandits.agents import AGENTS, Agent, Oracle, RandomPolicy, agent, simulate
+from vst.companion.bandits.agents import AGENTS, TRIALS, Agent, Oracle, RandomPolicy, simulate
 from vst.companion.bandits.environments import ENVIRONMENTS, Environment, environment
 from vst.companion.bandits.linear import LinTS
 from vst.companion.bandits.problem import Bandit
@@ -17,6 +17,7 @@ from vst.companion.bandits.thompson import ThompsonVST
 __all__ = [
     "AGENTS",
     "ENVIRONMENTS",
+    "TRIALS",
     "Agent",
     "Bandit",
     "Environment",
@@ -25,7 +26,6 @@ __all__ = [
     "RandomPolicy",
     "Refitted",
     "ThompsonVST",
-    "agent",
     "environment",
     "simulate",
 ]

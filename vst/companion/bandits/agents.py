@@ -13,10 +13,11 @@ from vst.companion.bandits.linear import LinTS
 from vst.companion.bandits.problem import Bandit
 from vst.companion.bandits.refitting import Refitted
 from vst.companion.bandits.thompson import ThompsonVST
+from vst.companion.peers import Peer
 from vst.companion.peers.deep_ensemble import DeepEnsemble
 from vst.companion.peers.sglb import SGLB
 from vst.companion.peers.xbart import XBART
-from vst.errors import UserError
+from vst.soft_trees import SoftTrees
 
 
 @dataclass(frozen=True)
@@ -38,54 +39,71 @@ Agent = RandomPolicy | Oracle | ThompsonVST | Refitted | LinTS
 #: Pulls of each arm, in turn, before every agent's first decision.
 INITIAL_PULLS = 20
 
-_TREE = replace(thompson.TREE, batch_size=64)
+#: A share of new decisions after which the peers are fitted again; more often would take long.
+GROWTH = 0.25
+
+_TREE = replace(thompson.TREE, batch_size=64, steps=2000)
+_SHARP = replace(_TREE, leaves="constant", beta=50.0, depth=4, kl_weight=0.3)
+_SUM = replace(_TREE, n_trees=10, depth=3, rank=0, training="joint", prior_scale=0.3, kl_weight=0.3)
 _XBART = XBART(n_learners=20, draws=10, cutpoints=30)
 _SGLB = SGLB(n_learners=100, members=3)
 #: The batch is no larger than the initial pulls, so that one compiled program serves the whole run.
 _ENSEMBLE = DeepEnsemble(members=5, steps=500, learning_rate=5e-3, batch_size=INITIAL_PULLS)
 
-AGENTS: dict[str, Agent] = {
-    "random": RandomPolicy(),
-    "vst": ThompsonVST(_TREE, initial_pulls=INITIAL_PULLS),
-    "xbart": Refitted(_XBART, initial_pulls=INITIAL_PULLS),
-    "sglb": Refitted(_SGLB, initial_pulls=INITIAL_PULLS),
-    "lints": LinTS(initial_pulls=INITIAL_PULLS),
-    "deep-ensemble": Refitted(_ENSEMBLE, initial_pulls=INITIAL_PULLS),
+
+def _trees(*trees: SoftTrees) -> tuple[ThompsonVST, ...]:
+    return tuple(
+        ThompsonVST(tree, initial_pulls=INITIAL_PULLS, growth=0.1, steps_per_update=200)
+        for tree in trees
+    )
+
+
+def _peers(*peers: Peer) -> tuple[Refitted, ...]:
+    return tuple(Refitted(peer, initial_pulls=INITIAL_PULLS, growth=GROWTH) for peer in peers)
+
+
+#: The settings that are tried for each agent: as many for each, and the same on every bandit. The first
+#: are its defaults.
+TRIALS: dict[str, tuple[Agent, ...]] = {
+    "random": (RandomPolicy(),),
+    "vst": _trees(
+        _TREE,
+        replace(_TREE, depth=1, prior_scale=0.3, kl_weight=0.3),
+        _SHARP,
+        replace(_SHARP, depth=2, beta=100.0),
+    ),
+    "vsgbm": _trees(
+        _SUM,
+        replace(_SUM, depth=1, n_trees=5),
+        replace(_SUM, leaves="constant", beta=50.0),
+        replace(_SUM, leaves="constant", prior_scale=1.0),
+    ),
+    "xbart": _peers(
+        _XBART,
+        replace(_XBART, cutpoints=255),
+        replace(_XBART, n_learners=50),
+        replace(_XBART, n_learners=10, draws=20),
+    ),
+    "sglb": _peers(
+        _SGLB,
+        replace(_SGLB, n_learners=200, learning_rate=0.05),
+        replace(_SGLB, members=6),
+        replace(_SGLB, depth=5),
+    ),
+    "lints": tuple(
+        LinTS(scale, shape, shape, initial_pulls=INITIAL_PULLS)
+        for scale, shape in ((2.0, 6.0), (0.5, 6.0), (10.0, 6.0), (2.0, 1.0))
+    ),
+    "deep-ensemble": _peers(
+        _ENSEMBLE,
+        replace(_ENSEMBLE, learning_rate=1e-3, steps=1000),
+        replace(_ENSEMBLE, members=10),
+        replace(_ENSEMBLE, hidden_dim=100),
+    ),
 }
 
-#: Settings that differ between bandits, chosen on runs with seeds 0 and 1, which are also published: a
-#: bandit has no test set, and the paper does not give its settings.
-BY_BANDIT: dict[tuple[str, str], dict[str, Any]] = {
-    ("vst", "financial"): {
-        "tree": replace(
-            _TREE, depth=1, prior_scale=0.3, kl_weight=0.3, learning_rate=1e-3, steps=2000
-        ),
-    },
-    ("vst", "jester"): {
-        "tree": replace(_TREE, depth=1, prior_scale=0.1, learning_rate=2e-3),
-    },
-    ("vst", "exploration"): {
-        "tree": replace(
-            _TREE, depth=4, leaves="constant", rank=3, beta=50.0, kl_weight=0.1, learning_rate=4e-3
-        ),
-    },
-    ("vst", "mushroom"): {
-        "tree": replace(
-            _TREE, depth=2, leaves="constant", beta=100.0, kl_weight=0.1, learning_rate=2e-3
-        ),
-        "update_every": 20,
-    },
-    ("xbart", "exploration"): {"peer": replace(_XBART, cutpoints=255)},
-    # Many steps and slow fits, and agents learn slowly here.
-    **{(name, "jester"): {"growth": 0.5} for name in ("xbart", "sglb", "deep-ensemble")},
-}
-
-
-def agent(name: str, bandit: str) -> Agent:
-    """An agent with its settings for a bandit."""
-    if name not in AGENTS:
-        raise UserError(f"there is no agent {name}: choose from {', '.join(AGENTS)}")
-    return replace(AGENTS[name], **BY_BANDIT.get((name, bandit), {}))
+#: Every agent with its defaults.
+AGENTS: dict[str, Agent] = {name: trials[0] for name, trials in TRIALS.items()}
 
 
 def parameters(setting: Agent) -> dict[str, Any]:

@@ -28,6 +28,9 @@ from vst.inference import EACH, SHARED, Program, State, initialise, start_state,
 from vst.minibatches import CHUNK
 from vst.soft_trees import SoftTrees, draws_of
 
+#: Decisions that are made at once.
+BLOCK = 64
+
 #: The default model of an arm.
 TREE = SoftTrees(depth=2, learning_rate=1e-2, steps=1000)
 
@@ -97,8 +100,7 @@ def simulate_stack(
     seeds: Sequence[int],
 ) -> Int[np.ndarray, "seeds steps"]:
     """Like `simulate`, with traced hyperparameters for each run instead of the agent's."""
-    first, most = bandits[0], 1 << (bandits[0].steps - 1).bit_length()
-    steps, arms = first.steps, first.arms
+    steps, arms = bandits[0].steps, bandits[0].arms
     warm_up = min(steps, agent.initial_pulls * arms)
     times = update_times(warm_up, steps, every=agent.update_every, growth=agent.growth)
 
@@ -111,8 +113,8 @@ def simulate_stack(
         return jax.device_put(jnp.asarray(value)[fill], NamedSharding(mesh, EACH))
 
     def stack(values: Sequence[Float[np.ndarray, "steps _"]]) -> Float[Array, "seeds padded _"]:
-        # A slice of decisions, padded to a power of two, must not run over the end.
-        return each(np.pad(np.stack(values), ((0, 0), (0, most), (0, 0))).astype(np.float32))
+        # The last block of decisions must not run over the end.
+        return each(np.pad(np.stack(values), ((0, 0), (0, BLOCK), (0, 0))).astype(np.float32))
 
     contexts = stack([bandit.contexts for bandit in bandits])
     rewards = stack([bandit.rewards / bandit.reward_scale for bandit in bandits])
@@ -133,10 +135,9 @@ def simulate_stack(
                 hyper, program=program, mesh=mesh,
             )  # fmt: skip
         memory, chosen = _decide(
-            memory, keys, number, start, stop, contexts, hyper,
-            program=program, most=1 << (stop - start - 1).bit_length(),
-        )  # fmt: skip
-        actions.append(np.asarray(chosen)[: len(seeds), : stop - start])
+            memory, keys, number, start, stop, contexts, hyper, program=program
+        )
+        actions.append(np.asarray(chosen)[: len(seeds), start:stop])
     return np.concatenate(actions, axis=1)
 
 
@@ -218,7 +219,7 @@ def _train(
     return run(memory, seeds, number, (start, stop), cooling, contexts, rewards, hyper)
 
 
-@partial(jax.jit, static_argnames=("program", "most"), donate_argnames="memory")
+@partial(jax.jit, static_argnames="program", donate_argnames="memory")
 def _decide(
     memory: Memory,
     seeds: Int[Array, " seeds"],
@@ -229,17 +230,25 @@ def _decide(
     hyper: Hyperparameters,
     *,
     program: Program,
-    most: int,
-) -> tuple[Memory, Int[Array, "seeds most"]]:
-    """Decisions from step ``start`` to ``stop``, at most ``most``, and the buffers with them."""
+) -> tuple[Memory, Int[Array, "seeds steps"]]:
+    """Decisions from step ``start`` to ``stop``, at their places, and the buffers with them."""
 
     def one_seed(
         memory: Memory, seed: Int[Array, ""], x: Float[Array, "steps d"], hyper: Hyperparameters
-    ) -> tuple[Memory, Int[Array, " most"]]:
+    ) -> tuple[Memory, Int[Array, " steps"]]:
         keys = _arm_keys(seed, DECIDE, number, len(memory.counts))
-        now = jax.lax.dynamic_slice_in_dim(x, start, most)
-        actions = decide(keys, program, memory, hyper.beta, now)
-        return remember(memory, actions, start, stop), actions
+
+        def block(i: Int[Array, ""], carry: tuple[Memory, Array]) -> tuple[Memory, Array]:
+            memory, chosen = carry
+            first = start + i * BLOCK
+            now = jax.lax.dynamic_slice_in_dim(x, first, BLOCK)
+            own = jax.vmap(jax.random.fold_in, (0, None))(keys, i)
+            actions = decide(own, program, memory, hyper.beta, now)
+            chosen = jax.lax.dynamic_update_slice_in_dim(chosen, actions, first, axis=0)
+            return remember(memory, actions, first, stop), chosen
+
+        blocks = -(-(stop - start) // BLOCK)
+        return jax.lax.fori_loop(0, blocks, block, (memory, jnp.zeros(len(x), jnp.int32)))
 
     return jax.vmap(one_seed)(memory, seeds, contexts, hyper)
 

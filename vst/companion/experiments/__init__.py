@@ -1,5 +1,6 @@
 """The experiments behind the paper's tables and figures, all of one shape."""
 
+from vst.companion.experiments.bandit_trials import BANDIT_TRIALS
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
 from vst.companion.experiments.classification import CLASSIFICATION
@@ -13,6 +14,7 @@ from vst.companion.experiments.regression import REGRESSION
 
 __all__ = [
     "BANDITS",
+    "BANDIT_TRIALS",
     "BEYOND",
     "CLASSIFICATION",
     "EXPERIMENTS",
@@ -39,6 +41,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         LADDER,
         CLASSIFICATION,
         PICTURES,
+        BANDIT_TRIALS,
         BANDITS,
     )
 }

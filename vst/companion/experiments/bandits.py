@@ -5,25 +5,22 @@ cumulative regret at 200 points) and, for the first seed of the exploration band
 pulled where.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from vst.companion.bandits import AGENTS, ENVIRONMENTS, Bandit, agent, environment, simulate
-from vst.companion.bandits.agents import from_parameters, parameters
-from vst.companion.experiments import datasets
-from vst.companion.experiments.cells import Cell, as_parameters, as_text
+from vst.companion.bandits import AGENTS, ENVIRONMENTS, Bandit, environment
+from vst.companion.experiments import bandit_runs
+from vst.companion.experiments.bandit_runs import fitted_by
+from vst.companion.experiments.bandit_trials import chosen_agent
+from vst.companion.experiments.cells import Cell, as_text
 from vst.companion.experiments.experiment import Experiment, Job, Option, Part
-from vst.companion.experiments.fingerprints import AGENT
 from vst.companion.experiments.profiles import Profile
 from vst.companion.models import check_names
 from vst.datasets import load_dataset
-from vst.errors import UserError
 
 NAME = "bandits"
 
@@ -46,7 +43,7 @@ def jobs(
     check_names("bandit", list(bandits), tuple(ENVIRONMENTS))
     check_names("agent", list(agents), tuple(AGENTS))
     if compute and bandits:
-        _require_here(bandits)
+        bandit_runs.require_here(bandits)
     used = range(seeds or profile.seeds)
     return [
         job
@@ -56,53 +53,26 @@ def jobs(
     ]
 
 
-def _require_here(bandits: Sequence[str]) -> None:
-    needed = [environment(name).dataset for name in bandits]
-    absent = [name for name in needed if not datasets.is_here(name)]
-    if absent:
-        raise UserError(f"not on this machine: {', '.join(absent)}; download with `vst data fetch`")
-
-
 def _jobs(profile: Profile, bandit: str, name: str, seeds: range) -> list[Job]:
     problem = environment(bandit)
-    setting = profile.limited(agent(name, bandit))
-    description = {
-        "agent": parameters(setting),
-        "bandit": asdict(problem),  # type: ignore[call-overload]
-        "steps": min(profile.decisions or problem.steps, problem.steps),
-    }
-    if setting.together:
-        description["together"] = list(seeds)
-    text, code = as_text(description), fitted_by(name)
+    setting = profile.limited(chosen_agent(name, bandit))
+    steps = min(profile.decisions or problem.steps, problem.steps)
+    text = as_text(bandit_runs.description(setting, problem, steps, seeds))
     cells = tuple(Cell(NAME, bandit, name, 0, seed, text) for seed in seeds)
-    if setting.together:
-        return [Job(cells, compute_cells, divisible=False, needs=problem.dataset, fitted_by=code)]
-    return [Job((cell,), compute_cells, needs=problem.dataset, fitted_by=code) for cell in cells]
-
-
-def fitted_by(agent_name: str) -> str:
-    """The name that an agent's rows are fingerprinted under."""
-    return AGENT + agent_name
+    return bandit_runs.jobs_of(cells, setting, compute_cells)
 
 
 def compute_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """Simulate runs of one agent on one bandit, and record processor seconds."""
-    first, seeds = cells[0], [cell.seed for cell in cells]
-    described = as_parameters(first.parameters)
-    setting = from_parameters(first.model, described["agent"])
-    problem = environment(first.dataset)
-    bandits = [problem.sample(seed, described["steps"]) for seed in seeds]
-    start = time.process_time()
-    actions = simulate(setting, bandits, seeds)
-    seconds = round((time.process_time() - start) / len(seeds), 3)
-    sha256 = load_dataset(problem.dataset).sha256 if problem.dataset else ""
+    dataset = environment(cells[0].dataset).dataset
+    sha256 = load_dataset(dataset).sha256 if dataset else ""
     return [
         {
-            **outcome(bandit, chosen, pictured=seed == 0),
-            "seconds": seconds,
+            **outcome(run.bandit, run.actions, pictured=cell.seed == 0),
+            "seconds": run.seconds,
             "data_sha256": sha256,
         }
-        for seed, bandit, chosen in zip(seeds, bandits, actions, strict=True)
+        for cell, run in zip(cells, bandit_runs.play(cells), strict=True)
     ]
 
 

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from sklearn.exceptions import ConvergenceWarning
 
 import vst
-from vst.companion.bandits import AGENTS, agent, environment, simulate
+from vst.companion.bandits import AGENTS, environment, simulate
 from vst.companion.classifiers import CLASSIFIERS
 from vst.companion.experiments.fitting import axes_of, fit_rows, score
 from vst.companion.experiments.profiles import Profile
@@ -103,7 +103,7 @@ def _of_model(name: str) -> float:
 
 def _of_agent(name: str) -> float:
     bandit = environment("exploration").sample(seed=0, steps=DECISIONS)
-    [actions] = simulate(TINY.limited(agent(name, bandit.name)), [bandit], seeds=[0])
+    [actions] = simulate(TINY.limited(AGENTS[name]), [bandit], seeds=[0])
     return float(bandit.regret(actions).sum())
 
 
