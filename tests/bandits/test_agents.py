@@ -300,7 +300,7 @@ def test_settings_that_cannot_be_used_are_refused(options, message):
 @pytest.mark.parametrize("name", ["vst", "vsgbm"])
 def test_soft_trees_beat_the_random_policy_on_exploration(name):
     bandit = Exploration(arms=4, alpha=0.25, beta=30.0).sample(0, 1200)
-    setting = TRIALS[name][2]
+    setting = TRIALS[name][1]
     tree = replace(setting.tree, steps=500, depth=2)
     setting = replace(setting, initial_pulls=10, tree=tree, steps_per_update=100)
     regret = bandit.regret(simulate(setting, [bandit], [0])[0])

@@ -42,9 +42,11 @@ INITIAL_PULLS = 20
 #: A share of new decisions after which the peers are fitted again; more often would take long.
 GROWTH = 0.25
 
-_TREE = replace(thompson.TREE, batch_size=64, steps=2000)
-_SHARP = replace(_TREE, leaves="constant", beta=50.0, depth=4, kl_weight=0.3)
-_SUM = replace(_TREE, n_trees=10, depth=3, rank=0, training="joint", prior_scale=0.3, kl_weight=0.3)
+_TREE = SoftTrees(depth=1, prior_scale=0.3, kl_weight=0.3, batch_size=64, steps=2000)
+_SUM = replace(_TREE, n_trees=10, depth=3, rank=0, training="joint")
+_SHARP: dict[str, Any]
+_SMOOTH: dict[str, Any]
+_SHARP, _SMOOTH = ({"leaves": "constant", "beta": beta} for beta in (50.0, 1.5))
 _XBART = XBART(n_learners=20, draws=10, cutpoints=30)
 _SGLB = SGLB(n_learners=100, members=3)
 #: The batch is no larger than the initial pulls, so that one compiled program serves the whole run.
@@ -68,15 +70,15 @@ TRIALS: dict[str, tuple[Agent, ...]] = {
     "random": (RandomPolicy(),),
     "vst": _trees(
         _TREE,
-        replace(_TREE, depth=1, prior_scale=0.3, kl_weight=0.3),
-        _SHARP,
-        replace(_SHARP, depth=2, beta=100.0),
+        replace(_TREE, **_SHARP, depth=4, prior_scale=1.0),
+        replace(_TREE, **_SHARP, depth=2, prior_scale=1.0, kl_weight=0.1),
+        replace(_TREE, **_SMOOTH, depth=4, kl_weight=0.1),
     ),
     "vsgbm": _trees(
-        _SUM,
         replace(_SUM, depth=1, n_trees=5),
-        replace(_SUM, leaves="constant", beta=50.0),
-        replace(_SUM, leaves="constant", prior_scale=1.0),
+        replace(_SUM, **_SHARP),
+        replace(_SUM, **_SHARP, depth=2, kl_weight=0.1),
+        replace(_SUM, **_SMOOTH, kl_weight=0.1),
     ),
     "xbart": _peers(
         _XBART,
