@@ -44,9 +44,8 @@ GROWTH = 0.25
 
 _TREE = SoftTrees(depth=1, prior_scale=0.3, kl_weight=0.3, batch_size=64, steps=2000)
 _SUM = replace(_TREE, n_trees=10, depth=3, rank=0, training="joint")
-_SHARP: dict[str, Any]
-_SMOOTH: dict[str, Any]
-_SHARP, _SMOOTH = ({"leaves": "constant", "beta": beta} for beta in (50.0, 1.5))
+_SHARP: dict[str, Any] = {"leaves": "constant", "beta": 50.0}
+_SMOOTH: dict[str, Any] = {"leaves": "constant", "beta": 1.5}
 _XBART = XBART(n_learners=20, draws=10, cutpoints=30)
 _SGLB = SGLB(n_learners=100, members=3)
 #: The batch is no larger than the initial pulls, so that one compiled program serves the whole run.
