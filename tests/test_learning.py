@@ -227,9 +227,10 @@ def test_same_seed_learns_the_same_and_a_saved_model_goes_on_alike(model, rng, t
     assert resumed.n_samples_seen_ == 120
 
 
-def test_going_on_compiles_once(rng, compilations):
+@pytest.mark.parametrize("forgetting", [0.0, 0.1])
+def test_going_on_compiles_once(forgetting, rng, compilations):
     x, y = matrix(rng, 300)
-    model = clone(VST).set_params(depth=1, batch_size=16, steps=500)
+    model = clone(VST).set_params(depth=1, batch_size=16, steps=500, forgetting=forgetting)
     model.partial_fit(x[:40], y[:40]).partial_fit(x[40:80], y[40:80])
     compiled = len(compilations)
     for start in range(80, 300, 20):

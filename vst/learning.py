@@ -15,9 +15,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, PRNGKeyArray
+from jaxtyping import Float, PRNGKeyArray
 
-from vst.arrays import Rows
+from vst.arrays import Rows, row_class
 from vst.convergence import Fit
 from vst.inference import fit
 from vst.posterior import LowRankGaussian
@@ -127,7 +127,7 @@ def learn(
         setting.hyperparameters(),
         rows.x,
         rows.y,
-        _weighted(rows.weights).repeat(setting.members),
+        _weighted(rows.weights, x.shape[1]).repeat(setting.members),
         steps=max(round(setting.steps * (AFRESH if afresh else UPDATE)), 1),
         tol=setting.tol,
         initial=None if afresh else posteriors,
@@ -141,9 +141,18 @@ def learn(
     )
 
 
-def _weighted(weights: Float[np.ndarray, " n"]) -> Rows:
-    every: Int[np.ndarray, " n"] = np.arange(len(weights))
-    return Rows.all(len(weights)) if (weights == 1).all() else Rows.of([every], weights)
+def _weighted(weights: Float[np.ndarray, " n"], d: int) -> Rows:
+    """All rows, to be drawn by weight, as a list whose length hardly depends on their number.
+
+    So that a stream with weights, such as one that forgets, does not compile again as it grows.
+    """
+    if (weights == 1).all():
+        return Rows.all(len(weights))
+    size = row_class(len(weights), d)
+    times = np.diff(np.round(np.cumsum(weights) / weights.sum() * size), prepend=0).astype(int)
+    drawn = np.repeat(np.arange(len(weights), dtype=np.int32), times)[None]
+    totals = np.array([weights.sum()], np.float32)
+    return Rows(drawn, np.array([drawn.shape[1]], np.int32), totals)
 
 
 @jax.jit

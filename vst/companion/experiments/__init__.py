@@ -11,6 +11,7 @@ from vst.companion.experiments.optimum import OPTIMUM
 from vst.companion.experiments.pictures import PICTURES
 from vst.companion.experiments.rank import RANK
 from vst.companion.experiments.regression import REGRESSION
+from vst.companion.experiments.streams import STREAM_RUNS
 
 __all__ = [
     "BANDITS",
@@ -24,6 +25,7 @@ __all__ = [
     "PICTURES",
     "RANK",
     "REGRESSION",
+    "STREAM_RUNS",
     "Experiment",
     "Obtained",
     "obtain",
@@ -41,6 +43,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         LADDER,
         CLASSIFICATION,
         PICTURES,
+        STREAM_RUNS,
         BANDIT_TRIALS,
         BANDITS,
     )
