@@ -39,7 +39,7 @@ def answer(obtained: Obtained) -> Markdown:
     near, cheap = gaps <= NEAR, cost["partial_fit"].drop(DRIFT, errors="ignore") <= CHEAP
     parts = [
         f"{name}: {'behind' if gap > 0 else 'ahead'} by {number(abs(gap), 2)} nats per row, at "
-        f"{cost['partial_fit'][name]:.0%} of the cost"
+        f"{cost['partial_fit'][str(name)]:.0%} of the cost"
         for name, gap in gaps.to_dict().items()
     ]
     text = (
