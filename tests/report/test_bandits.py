@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vst.companion.bandits import agent
+from vst.companion.bandits import AGENTS
 from vst.companion.bandits.agents import parameters
 from vst.companion.experiments import Obtained
 from vst.companion.experiments.cells import as_text
@@ -24,7 +24,7 @@ def made_up(regrets):
                 {
                     "key": key, "dataset": bandit, "model": model, "seed": seed, "steps": STEPS,
                     "regret": total, "random_regret": 1000.0, "seconds": 3.0,
-                    "parameters": as_text({"agent": parameters(agent(model, bandit))}),
+                    "parameters": as_text({"agent": parameters(AGENTS[model])}),
                 }
             )  # fmt: skip
             histories += [
@@ -48,14 +48,13 @@ def column(table, name, by="agent"):
 
 def test_the_table_has_the_papers_number_ours_and_the_share_of_random():
     regrets = {("random", "financial"): 999.5, ("vst", "financial"): 249.5}
-    ours = column(report.regret_table(made_up(regrets)), "financial, ours")
-    paper = column(report.regret_table(made_up(regrets)), "financial, paper")
+    table = report.regret_table(made_up(regrets)).frame.set_index("agent")
+    ours = table["financial"]
     assert ours["VST"] == "**250.0 ± 0.7** (25.0%)"
     assert ours["Random policy"] == "1000.0 ± 0.7 (100.0%)"
-    assert ours["SGLB"] == ""
-    assert paper["VST"] == "**357.5 ± 34.3** (21.3%)"
-    mushroom = column(report.regret_table(made_up(regrets)), "mushroom, paper")
-    assert mushroom["SGLB"] == "doesn't work"
+    assert "SGLB" not in ours
+    assert ours["VST, paper"] == "**357.5 ± 34.3** (21.3%)"
+    assert table["mushroom"]["SGLB, paper"] == "doesn't work"
 
 
 def test_time_is_per_thousand_steps():
@@ -111,6 +110,15 @@ def test_the_settings_are_those_of_the_runs():
     loaded = made_up({("vst", "mushroom"): 10, ("sglb", "mushroom"): 20, ("random", "mushroom"): 9})
     settings = column(report.settings_table(loaded), "settings")
     assert list(settings.index) == ["VST", "SGLB"]
-    for words in ("depth 2", "beta 100.0", "steps 1000", "update_every 20", "steps_per_update 100"):
+    for words in ("depth 1", "beta 5.0", "steps 2000", "update_every 50", "steps_per_update 200"):
         assert words in settings["VST"]
     assert "members 3" in settings["SGLB"]
+
+
+def test_the_chosen_trials_are_those_with_the_least_regret():
+    frame = report.trials_table().frame
+    for bandit in ("exploration", "mushroom"):
+        cells = frame.groupby("agent", sort=False)[bandit].agg(list)
+        for agent, ratios in cells.items():
+            assert ratios.count("**1.00**") == 1, agent
+            assert all(float(ratio.strip("*")) >= 1 for ratio in ratios)

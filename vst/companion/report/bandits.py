@@ -10,14 +10,16 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vst.companion.bandits import AGENTS, ENVIRONMENTS
+from vst.companion.bandits import AGENTS, ENVIRONMENTS, TRIALS
+from vst.companion.experiments import BANDIT_TRIALS, obtain
+from vst.companion.experiments.bandit_trials import chosen_trial
 from vst.companion.experiments.bandits import BINS, PERIODS, summary
 from vst.companion.experiments.cells import as_parameters
 from vst.companion.experiments.experiment import Obtained
 from vst.companion.models import label
 from vst.companion.paper import BANDITS, bold_cells, printed
 from vst.companion.paper.claims import NEAR_ZERO
-from vst.companion.report.style import COLOURS, styled
+from vst.companion.report.style import COLOURS, label_logarithmic, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 
 #: The agents of the paper's table, and all of ours, in the order of the rows.
@@ -46,32 +48,37 @@ def availability(loaded: Obtained) -> Markdown:
 def regret_table(loaded: Obtained) -> MarkdownTable:
     """Rebuild table 3: cumulative regret, and in brackets as a share of the random policy's.
 
-    The lowest regret of each column and all whose error bars overlap with it are bold: among the
-    paper's agents in its columns, among all agents in ours.
+    A row for ours, and one below it for the paper's. The lowest regret of each column and all whose
+    error bars overlap with it are bold: among the paper's agents in its rows, among all agents in ours.
     """
     ours = _scores(loaded.results)
     paper = printed("bandit_regret").rename(columns={"bandit": "dataset"})
-    texts = {"paper": _texts(paper), "ours": _texts(ours)}
-    rows = []
-    for model in [name for name in ORDER if name in set(ours["model"]) | set(paper["model"])]:
-        row = {"agent": label(model)}
-        for bandit in BANDITS:
-            for source, cells in texts.items():
-                row[f"{bandit}, {source}"] = cells.get((model, bandit), "")
-        rows.append(row)
+    texts = {"": _texts(ours), ", paper": _texts(paper)}
+    rows = [
+        {"agent": label(model) + source} | {b: cells.get((model, b), "") for b in BANDITS}
+        for model in [name for name in ORDER if name in set(ours["model"]) | set(paper["model"])]
+        for source, cells in texts.items()
+        if any((model, bandit) in cells for bandit in BANDITS)
+    ]
     return MarkdownTable(pd.DataFrame(rows))
 
 
 @styled
 def cumulative_regret(loaded: Obtained) -> Figure:
-    """Rebuild figure 4: cumulative regret over the steps, one panel per bandit."""
+    """Rebuild figure 4: cumulative regret over the steps, as a share of the random policy's so far.
+
+    The axis is logarithmic: on the paper's, the random policy's line presses all others together.
+    """
     bandits = _bandits(loaded)
     figure, axes = plt.subplots(1, len(bandits), figsize=(2.6 * len(bandits), 3.0), squeeze=False)
     for axis, bandit in zip(axes[0], bandits, strict=True):
+        random = _random_per_step(loaded, bandit)
         for model, curves in _histories(loaded, bandit).items():
-            _band(axis, curves.index.to_numpy(), curves.to_numpy(), model)
-        axis.set(title=bandit, xlabel="step", ylim=(0, None))
-    axes[0, 0].set_ylabel("cumulative regret")
+            steps = curves.index.to_numpy(float)
+            _band(axis, steps, curves.to_numpy() / (random * steps)[:, None], model)
+        axis.set(title=bandit, xlabel="step", yscale="log", ylim=(None, 1.3))
+        label_logarithmic(axis.yaxis)
+    axes[0, 0].set_ylabel("cumulative regret\n(share of random)")
     _legend(figure, axes[0, 0])
     return figure
 
@@ -171,6 +178,24 @@ def settings_table(loaded: Obtained) -> MarkdownTable:
     return MarkdownTable(pd.DataFrame(rows))
 
 
+def trials_table() -> MarkdownTable:
+    """Regret of every trial as a share of the best one's, by bandit; the chosen ones are bold."""
+    trials = obtain(BANDIT_TRIALS, "paper").results
+    if trials.empty:
+        return MarkdownTable(pd.DataFrame())
+    means = trials.groupby(["model", "dataset", "trial"])["regret"].mean()
+    rows = []
+    for name, settings in TRIALS.items():
+        for i in range(len(settings)):
+            row = {"agent": label(name), "trial": str(i + 1)}
+            for bandit in BANDITS:
+                if (name, bandit, i) in means.index:
+                    ratio = f"{means[name, bandit, i] / means[name, bandit].min():.2f}"
+                    row[bandit] = f"**{ratio}**" if chosen_trial(name, bandit) == i else ratio
+            rows += [row] if len(row) > 2 else []
+    return MarkdownTable(pd.DataFrame(rows).fillna(""))
+
+
 def random_agreement(loaded: Obtained) -> Markdown:
     """Compare the random policy's regret with the paper's, bandit by bandit."""
     paper = printed("bandit_regret")
@@ -236,8 +261,7 @@ def _windows(
     loaded: Obtained, bandit: str, curves: pd.DataFrame, windows: int
 ) -> tuple[Float[np.ndarray, " windows"], Float[np.ndarray, "windows seeds"]]:
     """Middle of each window, and its regret per step as a share of the random policy's."""
-    runs = loaded.results[loaded.results["dataset"] == bandit]
-    per_step = float((runs["random_regret"] / runs["steps"]).mean())
+    per_step = _random_per_step(loaded, bandit)
     start = pd.DataFrame(0.0, index=[0], columns=curves.columns)
     whole = pd.concat([start, curves])
     at = np.unique(np.linspace(0, len(whole) - 1, windows + 1).round().astype(int))
@@ -246,14 +270,28 @@ def _windows(
     return (steps[1:] + steps[:-1]) / 2, rates / per_step
 
 
+def _random_per_step(loaded: Obtained, bandit: str) -> float:
+    """The random policy's expected regret per step."""
+    runs = loaded.results[loaded.results["dataset"] == bandit]
+    return float((runs["random_regret"] / runs["steps"]).mean())
+
+
 def _band(
     axis: Axes, steps: np.ndarray, curves: Float[np.ndarray, "steps seeds"], model: str
 ) -> None:
     mean = curves.mean(axis=1)
     spread = curves.std(axis=1, ddof=1) if curves.shape[1] > 1 else np.zeros(len(mean))
-    colour = COLOURS[model]
-    axis.fill_between(steps, mean - spread, mean + spread, color=colour, alpha=0.25, lw=0)
-    axis.plot(steps, mean, color=colour, lw=2.0 if model == "vst" else 1.3, label=label(model))
+    colour, ours = COLOURS[model], AGENTS[model].together
+    low = np.maximum(mean - spread, mean / 2)  # a band must not leave a logarithmic axis
+    axis.fill_between(steps, low, mean + spread, color=colour, alpha=0.25, lw=0)
+    axis.plot(
+        steps,
+        mean,
+        color=colour,
+        lw=2.0 if ours else 1.2,
+        ls="-" if ours else "--",
+        label=label(model),
+    )
 
 
 def _legend(figure: Figure, axis: Axes) -> None:
