@@ -22,10 +22,21 @@ def test_the_scoreboard_counts_the_words():
     assert "3 claims" in text
     assert "<b>2</b> not reproduced" in text
     assert "<b>0</b> partly reproduced" in text
+    (tile,) = parsed(claims.scoreboard(found, "claims.html")).select("a.not-reproduced")
+    assert tile["href"] == "claims.html#not-reproduced"
+
+
+def test_the_summary_counts_what_can_be_tested():
+    found = [a_verdict(word) for word in ("holds", "fails", "fails", "partly", "undecided")]
+    text = claims.summary(found).text
+    assert (
+        "Of the 4 claims of the paper that can be tested, 1 hold here, 1 hold in part, and 2 do not"
+        in text
+    )
 
 
 @pytest.mark.parametrize("holds", WORDS)
-@pytest.mark.parametrize("show", [claims.table, claims.of_chapter])
+@pytest.mark.parametrize("show", [claims.browse, claims.of_chapter])
 def test_a_shown_verdict_names_its_claim(show, holds):
     (mark,) = parsed(show([a_verdict(holds)])).select("[data-claim]")
     assert mark["data-claim"] == CLAIMS[0].id
@@ -33,10 +44,10 @@ def test_a_shown_verdict_names_its_claim(show, holds):
     assert mark.get_text() == WORDS[holds]
 
 
-def test_every_table_has_a_row_per_claim():
+def test_every_claim_has_a_row_and_an_entry():
     found = verdicts(Evidence())
-    for show in (claims.table, claims.of_chapter, claims.rules):
-        assert len(parsed(show(found)).select("tbody tr")) == len(CLAIMS)
+    assert len(parsed(claims.of_chapter(found)).select("tbody tr")) == len(CLAIMS)
+    assert len(parsed(claims.browse(found)).select("details")) == len(CLAIMS)
     assert list(claims.frame(found)["id"]) == [claim.id for claim in CLAIMS]
     assert "-0.462" in claims.inconsistencies()._repr_markdown_()
 
@@ -51,14 +62,15 @@ def test_a_chapter_shows_what_the_paper_says_the_rule_the_numbers_and_the_verdic
     paper = Judgement("partly", "better 6")
     (row,) = parsed(claims.of_chapter([a_verdict(paper=paper)])).select("tbody tr")
     cells = [cell.get_text() for cell in row.select("td")]
-    assert cells == [CLAIMS[0].says, CLAIMS[0].rule, "better 7", "partly: better 6", "reproduced"]
+    assert cells[:4] == [CLAIMS[0].says, CLAIMS[0].rule, "better 7", "partly: better 6"]
+    assert row.select_one(".verdict").get_text() == "reproduced"
     (row,) = parsed(claims.of_chapter([a_verdict()])).select("tbody tr")
     assert row.select("td")[3].get_text() == "prints none"
 
 
 def test_texts_are_not_read_as_html():
     found = [a_verdict(says="a < b & <b>c</b>", id='"><i>')]
-    for show in (claims.table, claims.of_chapter, claims.rules):
+    for show in (claims.browse, claims.of_chapter):
         page = parsed(show(found))
         assert page.find(["b", "i"]) is None
         assert "a < b & <b>c</b>" in page.get_text()
@@ -71,3 +83,15 @@ def test_the_front_page_lists_the_claims_that_fail_and_no_others():
     assert line.select_one("a")["href"] == f"{CLAIMS[0].chapter}.html"
     assert "Ours: better 7" in line.get_text()
     assert "None" in claims.failed(found[:1]).text
+
+
+def test_claims_and_evidence_link_to_each_other():
+    verdict = a_verdict()
+    (entry,) = parsed(claims.browse([verdict])).select("details")
+    (row,) = parsed(claims.of_chapter([verdict])).select("tbody tr")
+    name = CLAIMS[0].id
+    assert entry.select_one("dd a")["href"] == f"{CLAIMS[0].chapter}.html#{row['id']}"
+    assert row.select_one("a.back")["href"] == f"claims.html#{entry['id']}"
+    assert (entry["id"], row["id"]) == (f"claim-{name}", f"shown-{name}")
+    assert entry["data-verdict"] == "reproduced"
+    assert CLAIMS[0].rule in entry.get_text()
