@@ -49,11 +49,19 @@ def functions(obtained: Obtained, picture: str, columns: int = 3) -> Figure:
         title = f"{label(one.model)}: RMSE {number(one.rmse)}"
         if one.model in paper:
             title += f" (paper {number(paper[one.model], 4)})"
+        if len(errors := _errors(obtained.results, picture, one.model)) > 1:
+            title += f"\nmedian of {len(errors)} data sets {number(errors.median())}"
         _panel(axis, curve, one)
         axis.set_title(title, fontsize=9.5)
     axes[0, 0].set_ylim(*_limits(curve, several))
     _finish(figure, bottom=list(axes[-1]), left=list(axes[:, 0]))
     return figure
+
+
+def _errors(results: pd.DataFrame, picture: str, model: str) -> pd.Series:
+    """A model's errors on all data sets of a picture; the claims use their median."""
+    usual = results[(results["dataset"] == picture) & (results["variant"] == "usual")]
+    return usual.loc[usual["model"] == model, "rmse"]
 
 
 def _sizes(results: pd.DataFrame) -> dict[int, str]:
