@@ -64,7 +64,7 @@ def test_choices_count_arms_by_time_and_context():
 
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path):
     """Results that are cut off anywhere are completed to the same results, soft trees included."""
-    names = ["random", "lints", "vst"]
+    names = ["random", "lints", "vst", "vsgbm"]
     whole = load(tmp_path / "whole", names)
     from_file, to_file = tmp_path / "whole" / "exploration.csv", tmp_path / "cut/exploration.csv"
     lines = from_file.read_text().splitlines(keepends=True)
@@ -179,7 +179,7 @@ def test_published_runs_are_those_of_todays_settings(published):
     assert set(rows["key"]) <= {cell.key for job in jobs for cell in job.cells}
     seeds = rows.groupby(["dataset", "model"])["seed"].nunique()
     for bandit in ENVIRONMENTS:
-        for name in ("random", "vst", "lints"):
+        for name in ("random", "vst", "vsgbm", "lints"):
             assert seeds[bandit, name] == PROFILES["paper"].seeds, (bandit, name)
 
 
@@ -218,8 +218,6 @@ def test_published_runs_of_a_soft_tree_come_out_again(published, tmp_path):
     if not datasets.is_here(job.needs):
         pytest.skip("the stock data are not on this machine")
     stored = rows.set_index("key").loc[[cell.key for cell in job.cells]]
-    if (stored["fingerprint"] == "before").all():
-        pytest.skip("these runs are the first edition's, which had another optimiser")
     again = Results(BANDITS, tmp_path)
     runner.run([job], again, workers=0)
     expected = stored["regret"]
