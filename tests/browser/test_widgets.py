@@ -5,7 +5,7 @@ import pytest
 
 from vst.companion.paper.claims import CLAIMS
 
-widths = pytest.mark.parametrize("width", (400, 1400))
+widths = pytest.mark.parametrize("width", [400, 1400])
 
 #: Move a slider to a value, as a reader does.
 SLIDE = """
@@ -53,7 +53,7 @@ def test_a_slider_moves_by_key(browser, explorer):
 
 
 def shown(browser):
-    script = "return [...document.querySelectorAll('details.claim')].filter(c => !c.hidden).map(c => c.id)"
+    script = "return [...document.querySelectorAll('details.claim:not([hidden])')].map(c => c.id)"
     return browser.execute_script(script)
 
 
