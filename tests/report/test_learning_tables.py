@@ -49,6 +49,14 @@ def test_the_answer_counts_near_and_cheap_streams(gap, share, near, cheap):
     assert f"{share:.0%} of the cost" in text
 
 
+def test_what_is_there_and_what_is_missing_is_said():
+    found = made_up()
+    text = learning.availability(found).text
+    assert text == "20 runs: 5 ways to learn, 2 streams, 2 orders of the rows."
+    few = Obtained(found.results, found.parts, found.datasets, found.models, 3, [])
+    assert "**3 more are not there yet**" in learning.availability(few).text
+
+
 def test_a_stream_that_drifts_is_scored_over_its_later_parts():
     scores = learning.scores(made_up()).groupby(["dataset", "model"])["log_likelihood"].mean()
     assert scores["power", "refit"] == 1

@@ -28,6 +28,21 @@ REFIT, NEAR, CHEAP = "refit", 0.05, 0.1
 LATE = 0.5
 
 
+def availability(obtained: Obtained) -> Markdown:
+    """Describe the runs on the page, and what is missing."""
+    runs = obtained.results
+    text = (
+        f"{len(runs)} runs: {runs['model'].nunique()} ways to learn, {runs['dataset'].nunique()} streams, "
+        f"{runs['seed'].nunique()} orders of the rows."
+    )
+    if obtained.missing:
+        text += (
+            f" **{obtained.missing} more are not there yet**; `vst run streams --profile paper` computes "
+            "them."
+        )
+    return Markdown(text)
+
+
 def answer(obtained: Obtained) -> Markdown:
     """The gap to refitting, and the cost, in sentences."""
     table = scores(obtained)
