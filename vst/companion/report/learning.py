@@ -32,13 +32,13 @@ def availability(obtained: Obtained) -> Markdown:
     """Describe the runs on the page, and what is missing."""
     runs = obtained.results
     text = (
-        f"{len(runs)} runs: {runs['model'].nunique()} ways to learn, {runs['dataset'].nunique()} streams, "
-        f"{runs['seed'].nunique()} orders of the rows."
+        f"{len(runs)} runs: {runs['model'].nunique()} ways to learn, {runs['dataset'].nunique()} "
+        f"streams, {runs['seed'].nunique()} orders of the rows."
     )
     if obtained.missing:
         text += (
-            f" **{obtained.missing} more are not there yet**; `vst run streams --profile paper` computes "
-            "them."
+            f" **{obtained.missing} more are not there yet**; `vst run streams --profile paper` "
+            "computes them."
         )
     return Markdown(text)
 
