@@ -191,7 +191,7 @@ def lines(paths):
 
 def test_the_library_is_small():
     library = [path for path in SOURCES if "companion" not in path.parts]
-    assert sum(lines(library).values()) <= 8500
+    assert sum(lines(library).values()) <= 9000
 
 
 def test_no_file_of_the_package_is_long():
