@@ -53,7 +53,7 @@ def browse(verdicts: Sequence[Verdict]) -> Html:
     chapters = dict.fromkeys(one.claim.chapter for one in verdicts)
     options = "".join(f'<option value="{escape(c)}">{escape(c)}</option>' for c in chapters)
     buttons = "".join(
-        f'<button type="button" class="{_class(word)}" value="{_class(word)}">{escape(word)}</button>'
+        f'<button type="button" id="{_class(word)}" value="{_class(word)}">{escape(word)}</button>'
         for word in WORDS.values()
     )
     return Html(

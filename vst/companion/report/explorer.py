@@ -81,4 +81,5 @@ def _svg(figure: Figure) -> str:
     drawn = StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
     text = drawn.getvalue()
-    return text[text.index("<svg") :]
+    said = "functions drawn from a posterior: close together at the points, spread beyond them"
+    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
