@@ -58,7 +58,8 @@ def still(found: dict[str, Any], draws: int = 12) -> Figure:
     beta = float(name.split()[1])
     grid = jnp.linspace(-FARTHEST, FARTHEST, 241)[:, None]
     figure, axis = plt.subplots(figsize=(6.4, 3.2))
-    for theta in q.sample(jax.random.key(0), draws):
+    noise = jax.random.normal(jax.random.key(0), (draws, sum(q.factor.shape)))
+    for theta in q.transform(noise):
         axis.plot(
             grid[:, 0], SoftTree(shape, theta, beta).mean(grid), color=BLUE, lw=0.8, alpha=0.6
         )
