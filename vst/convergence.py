@@ -4,7 +4,6 @@ Training has a constant learning rate until the bound no longer changes, and the
 falls linearly to zero, so that the noise of draws and minibatches dies away.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vst.bound import Hyperparameters
 from vst.posterior import LowRankGaussian
+from vst.warn import warn
 
 #: Cooling down takes this fraction of all steps.
 COOLING = 1 / 3
@@ -127,12 +127,11 @@ def warn_unless_converged(trees: Sequence[Fit], steps: int, tol: float) -> bool:
     if open_ended and tol > 0:
         gains = [np.max(np.abs(fit.gain[~fit.converged])) for fit in open_ended]
         parts = f" of {len(open_ended)} of {len(trees)} trees" if len(trees) > 1 else ""
-        warnings.warn(
+        warn(
             f"training stopped after steps={steps} while the bound{parts} was still changing, by "
             f"{max(gains):.2g} nats per row from one third of the steps to the next, more than "
             f"{SLACK} times tol={tol:g}: raise steps for a better fit, or tol to accept this one",
             ConvergenceWarning,
-            stacklevel=5,
         )
     return not open_ended
 

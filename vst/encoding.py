@@ -1,7 +1,6 @@
 """The columns of a table as numbers: text and categories become one column per category."""
 
 import itertools
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from vst.errors import DataError
+from vst.warn import warn
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,9 @@ def _one_hot(column: pd.Series, known: tuple[Hashable, ...]) -> Float[np.ndarray
     values = column.astype(object).where(column.notna(), None).to_numpy()
     unseen = sorted(set(values) - set(known), key=str)
     if unseen:
-        warnings.warn(
+        warn(
             f"column {column.name!r} holds categories that the training data did not have; they are "
             f"encoded as zeros: {', '.join(map(_shown, unseen[:5]))}{' ...' if unseen[5:] else ''}",
-            UserWarning,
-            stacklevel=2,
         )
     return (values[:, None] == np.array(known, dtype=object)[None, :]).astype(float)
 

@@ -1,7 +1,6 @@
 """Everything done to a table before a model sees it: checks, one-hot columns, standardising."""
 
 import datetime
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -22,6 +21,7 @@ from sklearn.utils.validation import (
 from vst.arrays import empty_aligned, row_blocks
 from vst.encoding import TableEncoder, refuse_date_column
 from vst.moments import covariance, location_and_scale, mean
+from vst.warn import warn
 
 Table = pd.DataFrame | Float[np.ndarray, "n d"]
 
@@ -280,9 +280,7 @@ def target_units(
     """Mean and standard deviation of the target; a constant target has scale 1, with a warning."""
     mean, scale = (float(value) for value in location_and_scale(y, weights))
     if np.abs(y - mean).max() <= 1e-12 * scale:
-        warnings.warn(
-            f"the target is constant ({mean:g}): the model can only learn that value", stacklevel=4
-        )
+        warn(f"the target is constant ({mean:g}): the model can only learn that value")
     return mean, scale
 
 
@@ -290,10 +288,9 @@ def _warn_of_names(encoder: TableEncoder, n: int) -> None:
     """Warn of columns with so many categories that they probably name the rows."""
     for column, categories in zip(encoder.columns, encoder.categories, strict=True):
         if categories is not None and len(categories) > max(MANY_CATEGORIES, n // 2):
-            warnings.warn(
+            warn(
                 f"column {column!r} has {len(categories)} categories in {n} rows, and each becomes a "
-                "feature: drop it if it only names the rows",
-                stacklevel=5,
+                "feature: drop it if it only names the rows"
             )
 
 
@@ -401,10 +398,9 @@ def _warn_of_new_gaps(
     missing[list(standardiser.gaps)] = 0
     if missing.any():
         listed = [f"{names[i]!r} ({missing[i]} of {len(x)} rows)" for i in np.flatnonzero(missing)]
-        warnings.warn(
+        warn(
             "values are missing in columns that have no gaps in the training data; they are replaced by "
-            f"the column's mean: {', '.join(listed[:5])}{' ...' if listed[5:] else ''}",
-            stacklevel=5,
+            f"the column's mean: {', '.join(listed[:5])}{' ...' if listed[5:] else ''}"
         )
 
 

@@ -56,14 +56,15 @@ def open_sidebar(sidebar):
 
 
 def follow(browser, selector):
-    """Click on a link and wait until the page is there that it names."""
+    """Click on a link and wait until the page is there that it names, and can be used."""
     link = browser.find_element("css selector", selector)
     target = link.get_property("href")
     link.click()
+    there = "return [location.href, document.readyState]"
     end = time.monotonic() + PATIENCE
-    while browser.current_url != target and time.monotonic() < end:
+    while (found := browser.execute_script(there)) != [target, "complete"]:
+        assert time.monotonic() < end, f"expected {target}, found {found}"
         time.sleep(0.01)
-    assert browser.current_url == target
 
 
 @each_width

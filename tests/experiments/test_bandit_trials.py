@@ -8,7 +8,6 @@ import pytest
 from vst.companion.bandits import ENVIRONMENTS, TRIALS
 from vst.companion.experiments import BANDIT_TRIALS, bandit_trials, obtain
 from vst.companion.experiments.profiles import PROFILES
-from vst.errors import UserError
 
 
 def test_trials_have_other_seeds_than_published_runs_and_a_quarter_of_the_steps():
@@ -22,7 +21,7 @@ def test_trials_have_other_seeds_than_published_runs_and_a_quarter_of_the_steps(
 
 
 @pytest.fixture
-def chosen(monkeypatch, tmp_path):
+def chosen(monkeypatch):
     """The trials chosen among rows with given regrets, by trial and seed."""
 
     def among(regrets):
@@ -39,11 +38,9 @@ def chosen(monkeypatch, tmp_path):
         monkeypatch.setattr(
             bandit_trials.Store, "load", lambda *_: pd.DataFrame(rows, columns=COLUMNS)
         )
-        bandit_trials._chosen.cache_clear()
-        return bandit_trials.chosen_agent
+        return bandit_trials.chosen_agents()
 
-    yield among
-    bandit_trials._chosen.cache_clear()
+    return among
 
 
 COLUMNS = ["key", "model", "dataset", "trial", "seed", "regret"]
@@ -55,18 +52,13 @@ def test_the_trial_with_the_lowest_mean_regret_is_chosen(chosen):
         for trial in range(4)
         for seed in range(100, 105)
     }
-    assert chosen(regrets)("lints", "mushroom") == TRIALS["lints"][2]
-    assert chosen(regrets)("lints", "jester") == TRIALS["lints"][0]
+    assert chosen(regrets)["lints", "mushroom"] == TRIALS["lints"][2]
+    assert chosen(regrets)["lints", "jester"] == TRIALS["lints"][0]
 
 
 def test_nothing_is_chosen_among_some_of_the_trials(chosen):
     regrets = {("mushroom", 3, seed): 1.0 for seed in range(100, 105)}
-    assert chosen(regrets)("lints", "mushroom") == TRIALS["lints"][0]
-
-
-def test_unknown_agents_are_refused_with_the_names_that_exist():
-    with pytest.raises(UserError, match="random, vst, vsgbm, xbart, sglb, lints, deep-ensemble"):
-        bandit_trials.chosen_agent("greedy", "mushroom")
+    assert chosen(regrets)["lints", "mushroom"] == TRIALS["lints"][0]
 
 
 def test_every_trial_is_published():

@@ -1,6 +1,5 @@
 """The estimators that choose and weigh models for themselves."""
 
-import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -28,6 +27,7 @@ from vst.selection import (
     select,
 )
 from vst.soft_trees import Seed, Streams
+from vst.warn import warn
 
 #: Default number of draws of each model for a prediction.
 DRAWS = 64
@@ -81,10 +81,9 @@ class ChoosingModel(VariationalModel):
         z = training_inputs(x, self.standardiser_, CHUNK * first.batch_size * first.members)
         key = self._streams().training[0]
         if len(x) < FEWEST_ROWS:
-            warnings.warn(
+            warn(
                 f"{len(x)} rows are too few to hold some out: the mixture is a single tree in the "
-                f"paper's form; with {FEWEST_ROWS} rows or more, models are chosen",
-                stacklevel=4,
+                f"paper's form; with {FEWEST_ROWS} rows or more, models are chosen"
             )
             found = alone(key, candidates[0], z, target, weights)
         else:

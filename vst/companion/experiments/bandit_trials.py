@@ -6,7 +6,6 @@ first quarter of the decisions is chosen, on seeds that the published runs do no
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from vst.companion.bandits import ENVIRONMENTS, TRIALS, Agent, environment
@@ -86,19 +85,8 @@ BANDIT_TRIALS = Experiment(
 )
 
 
-def chosen_trial(name: str, bandit: str) -> int:
-    """The number of the published trial with the lowest mean regret; 0 if there are none."""
-    return _chosen().get((name, bandit), 0)
-
-
-def chosen_agent(name: str, bandit: str) -> Agent:
-    """An agent with the settings that were chosen for a bandit."""
-    check_names("agent", [name], tuple(TRIALS))
-    return TRIALS[name][chosen_trial(name, bandit)]
-
-
-@cache
-def _chosen() -> dict[tuple[str, str], int]:
+def chosen_trials() -> dict[tuple[str, str], int]:
+    """The published trial with the lowest mean regret, by agent and bandit, where all were run."""
     cells = [cell for job in jobs(PROFILES["paper"], compute=False) for cell in job.cells]
     rows = Store(published(NAME), BANDIT_TRIALS.columns).load(list(ENVIRONMENTS))
     # Trials with other settings than today's do not count, nor does a choice among some of them.
@@ -109,4 +97,14 @@ def _chosen() -> dict[tuple[str, str], int]:
         place: int(means[place].idxmin())
         for place, number in wanted.items()
         if ((rows["model"] == place[0]) & (rows["dataset"] == place[1])).sum() == number
+    }
+
+
+def chosen_agents() -> dict[tuple[str, str], Agent]:
+    """Every agent on every bandit, with the settings that were chosen, or else with its defaults."""
+    chosen = chosen_trials()
+    return {
+        (name, bandit): settings[chosen.get((name, bandit), 0)]
+        for name, settings in TRIALS.items()
+        for bandit in ENVIRONMENTS
     }

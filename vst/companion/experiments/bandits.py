@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from vst.companion.bandits import AGENTS, ENVIRONMENTS, Bandit, environment
+from vst.companion.bandits import AGENTS, ENVIRONMENTS, Agent, Bandit, environment
 from vst.companion.experiments import bandit_runs
 from vst.companion.experiments.bandit_runs import fitted_by
-from vst.companion.experiments.bandit_trials import chosen_agent
+from vst.companion.experiments.bandit_trials import chosen_agents
 from vst.companion.experiments.cells import Cell, as_text
 from vst.companion.experiments.experiment import Experiment, Job, Option, Part
 from vst.companion.experiments.profiles import Profile
@@ -45,17 +45,18 @@ def jobs(
     if compute and bandits:
         bandit_runs.require_here(bandits)
     used = range(seeds or profile.seeds)
+    settings = chosen_agents()
     return [
         job
         for bandit in bandits or profile.bandits or ENVIRONMENTS
         for name in agents or AGENTS
-        for job in _jobs(profile, bandit, name, used)
+        for job in _jobs(profile, bandit, name, settings[name, bandit], used)
     ]
 
 
-def _jobs(profile: Profile, bandit: str, name: str, seeds: range) -> list[Job]:
+def _jobs(profile: Profile, bandit: str, name: str, setting: Agent, seeds: range) -> list[Job]:
     problem = environment(bandit)
-    setting = profile.limited(chosen_agent(name, bandit))
+    setting = profile.limited(setting)
     steps = min(profile.decisions or problem.steps, problem.steps)
     text = as_text(bandit_runs.description(setting, problem, steps, seeds))
     cells = tuple(Cell(NAME, bandit, name, 0, seed, text) for seed in seeds)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from vst.companion.bandits import AGENTS, ENVIRONMENTS, TRIALS
 from vst.companion.experiments import BANDIT_TRIALS, obtain
-from vst.companion.experiments.bandit_trials import chosen_trial
+from vst.companion.experiments.bandit_trials import chosen_trials
 from vst.companion.experiments.bandits import BINS, PERIODS, summary
 from vst.companion.experiments.cells import as_parameters
 from vst.companion.experiments.experiment import Obtained
@@ -184,6 +184,7 @@ def trials_table() -> MarkdownTable:
     if trials.empty:
         return MarkdownTable(pd.DataFrame())
     means = trials.groupby(["model", "dataset", "trial"])["regret"].mean()
+    chosen = chosen_trials()
     rows = []
     for name, settings in TRIALS.items():
         for i in range(len(settings)):
@@ -191,7 +192,7 @@ def trials_table() -> MarkdownTable:
             for bandit in BANDITS:
                 if (name, bandit, i) in means.index:
                     ratio = f"{means[name, bandit, i] / means[name, bandit].min():.2f}"
-                    row[bandit] = f"**{ratio}**" if chosen_trial(name, bandit) == i else ratio
+                    row[bandit] = f"**{ratio}**" if chosen.get((name, bandit)) == i else ratio
             rows += [row] if len(row) > 2 else []
     return MarkdownTable(pd.DataFrame(rows).fillna(""))
 
