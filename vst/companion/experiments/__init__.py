@@ -5,6 +5,7 @@ from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
 from vst.companion.experiments.classification import CLASSIFICATION
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
+from vst.companion.experiments.gaps import GAP_RUNS
 from vst.companion.experiments.ladder import LADDER
 from vst.companion.experiments.optimisers import OPTIMISERS
 from vst.companion.experiments.optimum import OPTIMUM
@@ -19,6 +20,7 @@ __all__ = [
     "BEYOND",
     "CLASSIFICATION",
     "EXPERIMENTS",
+    "GAP_RUNS",
     "LADDER",
     "OPTIMISERS",
     "OPTIMUM",
@@ -42,6 +44,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         BEYOND,
         LADDER,
         CLASSIFICATION,
+        GAP_RUNS,
         PICTURES,
         STREAM_RUNS,
         BANDIT_TRIALS,
