@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -68,6 +68,9 @@ SMALLEST_LOG_SCALE = -20.0
 MOST_STEADY_COLUMNS, RENEWALS = 200, 5
 
 EACH, SHARED = PartitionSpec("replica"), PartitionSpec()
+
+#: Arrays in any structure.
+Arrays = TypeVar("Arrays")
 
 
 @dataclass(frozen=True)
@@ -177,8 +180,11 @@ def fit(
     full = stack_class(-(-replicas // n_devices)) * n_devices
     fill = np.minimum(np.arange(full), replicas - 1)
 
-    def each(value: AnyArray) -> Array:
-        return jax.device_put(value if full == replicas else value[fill], NamedSharding(mesh, EACH))
+    def filled(values: Arrays) -> Arrays:
+        return jax.tree.map(lambda value: value if full == replicas else value[fill], values)
+
+    def each(values: Arrays) -> Arrays:
+        return jax.device_put(filled(values), NamedSharding(mesh, EACH))
 
     def shared(value: AnyArray) -> Array:
         return jax.device_put(value, NamedSharding(mesh, SHARED))
@@ -186,20 +192,20 @@ def fit(
     init_keys, train_keys = _split_keys(key if key.ndim else jax.random.split(key, replicas))
     if initial is None:
         initial = initialise(init_keys, program, dtype)
-    state = jax.tree.map(each, start_state(initial))
-    keys = each(train_keys)
     given = hyper
     with np.errstate(over="ignore"):  # a value that overflows diverges, and the error gives advice
         hyper = jax.tree.map(lambda a: np.broadcast_to(np.asarray(a, dtype), replicas), hyper)
     rates = np.asarray(hyper.learning_rate)
-    hyper, prior = jax.tree.map(each, (hyper, prior))
 
     size = row_class(rows.indices.shape[1], program.shape.in_features, program.batch_size)
     if isinstance(x, AnyArray) or size == program.batch_size:
         rows = rows._replace(indices=pad(rows.indices, size, axis=1))
     # Fits with and without weights share one program.
     rows = rows._replace(totals=np.asarray(rows.sizes, dtype))
-    rows = jax.tree.map(each, rows)
+    # Small arrays stay where they are: a call of the program passes them on faster than a transfer.
+    hyper, prior, rows = filled((hyper, prior, rows))
+    state, keys, indices = each((start_state(initial), train_keys, rows.indices))
+    rows = rows._replace(indices=indices)
 
     if isinstance(x, AnyArray):
         # JAX does not copy inputs that come straight from NumPy, not even for a second CPU device.
@@ -210,7 +216,7 @@ def fit(
     else:
         targets = np.broadcast_to(np.asarray(y, dtype), (replicas, len(x)))
         fetched = fetch(x, targets, keys, rows, program.batch_size, steps)
-        chunks = (jax.tree.map(each, chunk) for chunk in fetched)
+        chunks = map(each, fetched)
         # Then one program serves any number of rows larger than a minibatch.
         rows = rows._replace(indices=rows.indices[:, : program.batch_size + 1])
 
@@ -224,7 +230,7 @@ def fit(
             if stop <= start:
                 break
             state, values = _train(
-                state, keys, start, stop, jax.tree.map(each, cooling), *data, rows, hyper,
+                state, keys, start, stop, filled(cooling), *data, rows, hyper,
                 prior, program=program, mesh=mesh,
             )  # fmt: skip
             # Fetch the next chunk while the devices work on this one.

@@ -58,7 +58,7 @@ class Prior(NamedTuple):
         """One for each of these posteriors."""
         each = [
             cls.of(LowRankGaussian(*parts), share, prior_scale)
-            for parts in zip(*posteriors, strict=True)
+            for parts in zip(*map(np.asarray, posteriors), strict=True)
         ]
         return cls(*(np.stack(parts) for parts in zip(*each, strict=True)))
 
