@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -68,9 +68,6 @@ SMALLEST_LOG_SCALE = -20.0
 MOST_STEADY_COLUMNS, RENEWALS = 200, 5
 
 EACH, SHARED = PartitionSpec("replica"), PartitionSpec()
-
-#: Arrays in any structure.
-Arrays = TypeVar("Arrays")
 
 
 @dataclass(frozen=True)
@@ -180,10 +177,10 @@ def fit(
     full = stack_class(-(-replicas // n_devices)) * n_devices
     fill = np.minimum(np.arange(full), replicas - 1)
 
-    def filled(values: Arrays) -> Arrays:
+    def filled(values: Any) -> Any:
         return jax.tree.map(lambda value: value if full == replicas else value[fill], values)
 
-    def each(values: Arrays) -> Arrays:
+    def each(values: Any) -> Any:
         return jax.device_put(filled(values), NamedSharding(mesh, EACH))
 
     def shared(value: AnyArray) -> Array:
