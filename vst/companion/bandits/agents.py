@@ -72,34 +72,39 @@ TRIALS: dict[str, tuple[Agent, ...]] = {
         replace(_TREE, **_SHARP, depth=4, prior_scale=1.0),
         replace(_TREE, **_SHARP, depth=2, prior_scale=1.0, kl_weight=0.1),
         replace(_TREE, **_SMOOTH, depth=4, kl_weight=0.1),
+        replace(_TREE, depth=0, kl_weight=1.0),
     ),
     "vsgbm": _trees(
         replace(_SUM, depth=1, n_trees=5),
         replace(_SUM, **_SHARP),
         replace(_SUM, **_SHARP, depth=2, kl_weight=0.1),
         replace(_SUM, **_SMOOTH, kl_weight=0.1),
+        replace(_SUM, **_SHARP, depth=2, kl_weight=0.1, n_trees=20),
     ),
     "xbart": _peers(
         _XBART,
         replace(_XBART, cutpoints=255),
         replace(_XBART, n_learners=50),
         replace(_XBART, n_learners=10, draws=20),
+        replace(_XBART, n_learners=50, cutpoints=255),
     ),
     "sglb": _peers(
         _SGLB,
         replace(_SGLB, n_learners=200, learning_rate=0.05),
         replace(_SGLB, members=6),
         replace(_SGLB, depth=5),
+        replace(_SGLB, depth=3),
     ),
     "lints": tuple(
         LinTS(scale, shape, shape, initial_pulls=INITIAL_PULLS)
-        for scale, shape in ((2.0, 6.0), (0.5, 6.0), (10.0, 6.0), (2.0, 1.0))
+        for scale, shape in ((2.0, 6.0), (0.5, 6.0), (10.0, 6.0), (2.0, 1.0), (0.5, 1.0))
     ),
     "deep-ensemble": _peers(
         _ENSEMBLE,
         replace(_ENSEMBLE, learning_rate=1e-3, steps=1000),
         replace(_ENSEMBLE, members=10),
         replace(_ENSEMBLE, hidden_dim=100),
+        replace(_ENSEMBLE, learning_rate=2e-3),
     ),
 }
 
