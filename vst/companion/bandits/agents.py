@@ -72,7 +72,7 @@ TRIALS: dict[str, tuple[Agent, ...]] = {
         replace(_TREE, **_SHARP, depth=4, prior_scale=1.0),
         replace(_TREE, **_SHARP, depth=2, prior_scale=1.0, kl_weight=0.1),
         replace(_TREE, **_SMOOTH, depth=4, kl_weight=0.1),
-        replace(_TREE, depth=0, kl_weight=1.0),
+        replace(_TREE, depth=0, rank=2, kl_weight=1.0),
     ),
     "vsgbm": _trees(
         replace(_SUM, depth=1, n_trees=5),
