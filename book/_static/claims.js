@@ -1,4 +1,4 @@
-// The list of claims: filters by verdict and chapter, and links that open the claim they lead to.
+// Claims: links that open the claim they lead to, and on the page of all claims filters by verdict and chapter.
 "use strict";
 
 function setUp(list) {
@@ -19,18 +19,15 @@ function setUp(list) {
     filters.querySelector(".shown").textContent = `${shown.length} of ${claims.length} claims`;
   }
 
-  // The address names a verdict, or one claim.
+  // The address names a verdict, or a claim, which may be filtered out.
   function follow() {
     const name = decodeURIComponent(location.hash.slice(1));
-    const claim = claims.find((each) => each.id === name);
-    if (claim) {
+    if (claims.some((each) => each.id === name)) {
       verdict = chapter.value = "";
-      claim.open = true;
     } else if (buttons.some((button) => button.value === name)) {
       verdict = name;
     }
     show();
-    claim?.scrollIntoView();
   }
 
   buttons.forEach((button) =>
@@ -45,6 +42,16 @@ function setUp(list) {
   follow();
 }
 
+function openNamed() {
+  const claim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (claim?.matches("details.claim")) {
+    claim.open = true;
+    claim.scrollIntoView();
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".claim-list").forEach(setUp);
+  window.addEventListener("hashchange", openNamed);
+  openNamed();
 });

@@ -70,8 +70,10 @@ def test_a_small_version_of_every_agent_is_tested():
     assert [type(SMALL[name]) for name in AGENTS] == [type(AGENTS[name]) for name in AGENTS]
 
 
-def test_every_agent_has_as_many_trials():
-    assert {len(trials) for name, trials in TRIALS.items() if name != "random"} == {4}
+def test_every_agent_has_as_many_trials_and_no_two_are_alike():
+    for name, trials in TRIALS.items():
+        settings = {json.dumps(parameters(each)) for each in trials}
+        assert len(settings) == len(trials) == (1 if name == "random" else 5), name
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -9,7 +9,7 @@ from vst.companion.experiments import examples
 from vst.companion.experiments.detection import auroc
 from vst.companion.protocol import prepare
 from vst.datasets import load_dataset
-from vst.errors import DataError, MissingDataError, UserError
+from vst.errors import DataError, UserError
 
 
 def test_without_song_a_bundled_partner_gives_the_rows(clean_machine):
@@ -63,34 +63,6 @@ def test_a_data_set_that_is_not_here_is_a_sentence(clean_machine):
     rows = examples.ood_rows("yacht", "boston")
     with pytest.raises(UserError, match="atlantis"):
         examples.detections("atlantis", ["sglb-1"], rows)
-
-
-@pytest.fixture
-def rows(monkeypatch):
-    """Outside rows that are farther away than all inside ones, but only in whitened features."""
-    near, far = np.full((4, 2), 1.0), np.full((3, 2), 2.0)
-
-    def ood_set(data):
-        return SimpleNamespace(x_in=near, x_out=far if data else near)
-
-    monkeypatch.setattr(examples, "prepared", lambda dataset, axes: axes == "whitened")
-    monkeypatch.setattr(examples, "ood_set", ood_set)
-
-
-def test_distances_are_compared_by_their_auroc(rows):
-    assert examples.distances("yacht") == {"plain": 0.5, "Mahalanobis": 1.0}
-
-
-def test_without_outside_rows_there_is_nothing_to_compare(monkeypatch):
-    def absent(data):
-        raise MissingDataError("no song")
-
-    monkeypatch.setattr(examples, "ood_set", absent)
-    assert examples.distances("yacht") is None
-
-
-def test_without_the_data_set_there_is_nothing_to_compare(clean_machine):
-    assert examples.distances("song") is None
 
 
 def test_other_test_rows_give_other_errors():

@@ -30,9 +30,10 @@ def test_the_summary_counts_what_can_be_tested():
     found = [a_verdict(word) for word in ("holds", "fails", "fails", "partly", "undecided")]
     text = claims.summary(found).text
     assert (
-        "Of the 4 claims of the paper that can be tested, 1 hold here, 1 hold in part, and 2 do not"
+        "Of the 4 claims of the paper that can be tested, 1 holds here, 1 holds in part, and 2 do not"
         in text
     )
+    assert "and 1 does not" in claims.summary(found[:2]).text
 
 
 @pytest.mark.parametrize("holds", WORDS)
@@ -44,9 +45,9 @@ def test_a_shown_verdict_names_its_claim(show, holds):
     assert mark.get_text() == WORDS[holds]
 
 
-def test_every_claim_has_a_row_and_an_entry():
+def test_every_claim_has_an_entry_among_all_and_in_its_chapter():
     found = verdicts(Evidence())
-    assert len(parsed(claims.of_chapter(found)).select("tbody tr")) == len(CLAIMS)
+    assert len(parsed(claims.of_chapter(found)).select("details")) == len(CLAIMS)
     assert len(parsed(claims.browse(found)).select("details")) == len(CLAIMS)
     assert list(claims.frame(found)["id"]) == [claim.id for claim in CLAIMS]
     assert "-0.462" in claims.inconsistencies()._repr_markdown_()
@@ -60,19 +61,34 @@ def test_a_chapter_can_show_the_claims_of_one_figure():
 
 def test_a_chapter_shows_what_the_paper_says_the_rule_the_numbers_and_the_verdict():
     paper = Judgement("partly", "better 6")
-    (row,) = parsed(claims.of_chapter([a_verdict(paper=paper)])).select("tbody tr")
-    cells = [cell.get_text() for cell in row.select("td")]
-    assert cells[:4] == [CLAIMS[0].says, CLAIMS[0].rule, "better 7", "partly: better 6"]
-    assert row.select_one(".verdict").get_text() == "reproduced"
-    (row,) = parsed(claims.of_chapter([a_verdict()])).select("tbody tr")
-    assert row.select("td")[3].get_text() == "prints none"
+    (entry,) = parsed(claims.of_chapter([a_verdict(paper=paper)])).select("details")
+    facts = [fact.get_text() for fact in entry.select("dd")]
+    assert facts[:3] == [CLAIMS[0].rule, "better 7", "partly: better 6"]
+    assert CLAIMS[0].says in entry.summary.get_text()
+    assert entry.select_one(".verdict").get_text() == "reproduced"
+    (entry,) = parsed(claims.of_chapter([a_verdict()])).select("details")
+    assert entry.select("dd")[2].get_text() == "prints none"
+
+
+def test_a_box_begins_with_the_counts_of_its_verdicts():
+    found = [a_verdict("holds", id="a"), a_verdict("fails", id="b"), a_verdict("fails", id="c")]
+    for show in (claims.of_chapter, claims.overview):
+        assert parsed(show(found)).p.get_text().endswith(": 1 reproduced, 2 not reproduced")
+
+
+def test_an_overview_leads_to_the_claims_beside_the_figures():
+    found = verdicts(Evidence(), "uncertainty")
+    links = [link["href"] for link in parsed(claims.overview(found)).select("a")]
+    assert links == [
+        f"#{entry['id']}" for entry in parsed(claims.of_chapter(found)).select("details")
+    ]
 
 
 def test_texts_are_not_read_as_html():
     found = [a_verdict(says="a < b & <b>c</b>", id='"><i>')]
-    for show in (claims.browse, claims.of_chapter):
+    for show in (claims.browse, claims.overview):
         page = parsed(show(found))
-        assert page.find(["b", "i"]) is None
+        assert page.find("i") is None
         assert "a < b & <b>c</b>" in page.get_text()
 
 
@@ -88,10 +104,10 @@ def test_the_front_page_lists_the_claims_that_fail_and_no_others():
 def test_claims_and_evidence_link_to_each_other():
     verdict = a_verdict()
     (entry,) = parsed(claims.browse([verdict])).select("details")
-    (row,) = parsed(claims.of_chapter([verdict])).select("tbody tr")
+    (shown,) = parsed(claims.of_chapter([verdict])).select("details")
     name = CLAIMS[0].id
-    assert entry.select_one("dd a")["href"] == f"{CLAIMS[0].chapter}.html#{row['id']}"
-    assert row.select_one("a.back")["href"] == f"claims.html#{entry['id']}"
-    assert (entry["id"], row["id"]) == (f"claim-{name}", f"shown-{name}")
+    assert entry.select_one("dd a")["href"] == f"{CLAIMS[0].chapter}.html#{shown['id']}"
+    assert shown.select_one("dd a")["href"] == f"claims.html#{entry['id']}"
+    assert (entry["id"], shown["id"]) == (f"claim-{name}", f"shown-{name}")
     assert entry["data-verdict"] == "reproduced"
     assert CLAIMS[0].rule in entry.get_text()

@@ -93,7 +93,7 @@ TRIALS: dict[str, tuple[Agent, ...]] = {
         replace(_SGLB, n_learners=200, learning_rate=0.05),
         replace(_SGLB, members=6),
         replace(_SGLB, depth=5),
-        replace(_SGLB, depth=3),
+        replace(_SGLB, learning_rate=0.2),
     ),
     "lints": tuple(
         LinTS(scale, shape, shape, initial_pulls=INITIAL_PULLS)

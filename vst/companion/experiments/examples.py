@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vst.companion.experiments import datasets, regression
-from vst.companion.experiments.detection import Detection, auroc, epistemic_variance
+from vst.companion.experiments.detection import Detection, epistemic_variance
 from vst.companion.experiments.fitting import (
     axes_of,
     fit_folds,
@@ -20,13 +20,9 @@ from vst.companion.models import MODEL_BY_ID
 from vst.companion.peers.libraries import library
 from vst.companion.protocol import OODSet, ood_set, prepare
 from vst.errors import MissingDataError
-from vst.preprocessing import Axes
 
 #: The source of OOD rows on a machine without *song* or its part.
 BUNDLED_PARTNER = "naval"
-
-#: Distances from the mean, by the axes in which they are Euclidean.
-DISTANCES: dict[str, Axes] = {"plain": "features", "Mahalanobis": "whitened"}
 
 
 def ood_rows(dataset: str, partner: str = "") -> OODSet:
@@ -55,27 +51,6 @@ def detections(
         inside, outside = (epistemic_variance(model, x) for x in (pair.x_in, pair.x_out))
         if inside is not None and outside is not None:
             found.append(Detection(name, inside, outside))
-    return found
-
-
-def distances(dataset: str) -> dict[str, float] | None:
-    """How well two distances from the mean separate the rows, without any model.
-
-    For a locally linear function with independent weights of equal variance, the epistemic variance
-    grows with the Euclidean distance. If the weights act on whitened features, it grows with the
-    Mahalanobis distance, which accounts for correlations between features.
-    """
-    if not datasets.is_here(dataset):
-        return None
-    found = {}
-    for name, axes in DISTANCES.items():
-        try:
-            rows = ood_set(prepared(dataset, axes))
-        except MissingDataError:
-            return None
-        found[name] = auroc(
-            *(np.square(x.astype(float)).sum(axis=1) for x in (rows.x_in, rows.x_out))
-        )
     return found
 
 

@@ -1,7 +1,7 @@
 """The claims on pages: the number of each verdict, all claims with their verdicts, and the rules."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import pandas as pd
@@ -31,8 +31,9 @@ def summary(verdicts: Sequence[Verdict]) -> Html:
     counts = Counter(one.word for one in decided)
     hold, partly, fail = (counts[WORDS[name]] for name in ("holds", "partly", "fails"))
     return Html(
-        f"<p><b>Of the {len(decided)} claims of the paper that can be tested, {hold} hold here, "
-        f"{partly} hold in part, and {fail} do not.</b></p>"
+        f"<p><b>Of the {len(decided)} claims of the paper that can be tested, "
+        f"{_verb(hold, 'hold')} here, {_verb(partly, 'hold')} in part, "
+        f"and {_verb(fail, 'do')} not.</b></p>"
     )
 
 
@@ -49,7 +50,7 @@ def failed(verdicts: Sequence[Verdict]) -> Html:
 
 def browse(verdicts: Sequence[Verdict]) -> Html:
     """All claims: verdict, claim and our numbers; the rest unfolds. ``claims.js`` adds the filters."""
-    entries = "".join(_entry(one) for one in verdicts)
+    entries = "".join(_entry(one, "claim") for one in verdicts)
     chapters = dict.fromkeys(one.claim.chapter for one in verdicts)
     options = "".join(f'<option value="{escape(c)}">{escape(c)}</option>' for c in chapters)
     buttons = "".join(
@@ -64,26 +65,8 @@ def browse(verdicts: Sequence[Verdict]) -> Html:
     )
 
 
-def _entry(one: Verdict) -> str:
-    facts = {
-        "holds if": escape(one.claim.rule),
-        "ours": escape(one.here.numbers),
-        "the paper's own numbers": escape(_own(one.paper)),
-        "in the paper": escape(one.claim.where),
-        "evidence": f'<a href="{escape(one.claim.chapter)}.html#shown-{escape(one.claim.id)}">'
-        f"the chapter on {escape(one.claim.chapter)}</a>",
-    }
-    lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items())
-    return (
-        f'<details class="claim" id="claim-{escape(one.claim.id)}" data-verdict="{_class(one.word)}" '
-        f'data-chapter="{escape(one.claim.chapter)}"><summary>{mark(one)} '
-        f"<span>{escape(one.claim.says)} <small>{escape(one.here.numbers)}</small></span></summary>"
-        f"<dl>{lines}</dl></details>"
-    )
-
-
 def of_chapter(verdicts: Sequence[Verdict], where: str = "") -> Html:
-    """The claims of a chapter with their rules, as its evidence decides them.
+    """A box with the claims of a chapter: verdict, claim and our numbers; the rest unfolds.
 
     Parameters
     ----------
@@ -91,20 +74,49 @@ def of_chapter(verdicts: Sequence[Verdict], where: str = "") -> Html:
         Show only the claims of this place in the paper, such as ``"figure 2"``.
     """
     shown = [one for one in verdicts if where in ("", one.claim.where)]
-    return _table(
-        ("the paper says", "it holds if", "ours", "the paper's own numbers", "verdict"),
-        (
-            (
-                escape(one.claim.says),
-                escape(one.claim.rule),
-                escape(one.here.numbers),
-                escape(_own(one.paper)),
-                f'{mark(one)} <a class="back" href="claims.html#claim-{escape(one.claim.id)}" '
-                'title="this claim among all">#</a>',
-            )
-            for one in shown
-        ),
-        [f"shown-{one.claim.id}" for one in shown],
+    return _box(shown, "".join(_entry(one, "shown") for one in shown))
+
+
+def overview(verdicts: Sequence[Verdict]) -> Html:
+    """The same box for a chapter that decides its claims figure by figure: each line leads there."""
+    lines = "".join(
+        f'<p class="claim">{mark(one)} <a href="#shown-{escape(one.claim.id)}">'
+        f"{escape(one.claim.says)}</a></p>"
+        for one in verdicts
+    )
+    return _box(verdicts, lines)
+
+
+def _box(verdicts: Sequence[Verdict], lines: str) -> Html:
+    counts = Counter(one.word for one in verdicts)
+    found = ", ".join(f"{counts[word]} {word}" for word in WORDS.values() if counts[word])
+    return Html(
+        '<aside class="claim-box" aria-label="The claims and what we find">'
+        f"<p><b>What the paper says, and what we find</b>: {found}</p>{lines}</aside>"
+    )
+
+
+def _entry(one: Verdict, prefix: str) -> str:
+    """A claim that unfolds; its id begins with "claim" among all claims, with "shown" in its chapter."""
+    name, chapter = escape(one.claim.id), escape(one.claim.chapter)
+    links = {
+        "claim": ("evidence", f"{chapter}.html#shown-{name}", f"the chapter on {chapter}"),
+        "shown": ("all claims", f"claims.html#claim-{name}", "this claim among the others"),
+    }
+    what, address, text = links[prefix]
+    facts = {
+        "holds if": escape(one.claim.rule),
+        "ours": escape(one.here.numbers),
+        "the paper's own numbers": escape(_own(one.paper)),
+        "in the paper": escape(one.claim.where),
+        what: f'<a href="{address}">{text}</a>',
+    }
+    lines = "".join(f"<dt>{head}</dt><dd>{fact}</dd>" for head, fact in facts.items())
+    return (
+        f'<details class="claim" id="{prefix}-{name}" data-verdict="{_class(one.word)}" '
+        f'data-chapter="{chapter}"><summary>{mark(one)} '
+        f"<span>{escape(one.claim.says)} <small>{escape(one.here.numbers)}</small></span></summary>"
+        f"<dl>{lines}</dl></details>"
     )
 
 
@@ -147,27 +159,15 @@ def _own(paper: Judgement | None) -> str:
     return PRINTS_NONE if paper is None else f"{paper.holds}: {paper.numbers}"
 
 
+def _verb(count: int, plural: str) -> str:
+    """A number and its verb."""
+    singular = {"hold": "holds", "do": "does"}[plural]
+    return f"{count} {singular if count == 1 else plural}"
+
+
 def _class(word: str) -> str:
     return word.replace(" ", "-")
 
 
 def _link(chapter: str) -> str:
     return f'<a href="{escape(chapter)}.html">{escape(chapter)}</a>'
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], ids: Sequence[str]) -> Html:
-    """A table with HTML cells; each cell names its column, since a phone shows rows as lists."""
-    names = [escape(name) for name in heads]
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join(
-        f'<tr id="{escape(row_id)}">{"".join(map(_cell, names, row))}</tr>'
-        for row_id, row in zip(ids, rows, strict=True)
-    )
-    return Html(
-        '<div class="claims"><table class="table"><thead><tr>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _cell(name: str, content: str) -> str:
-    return f'<td data-column="{name}">{content}</td>'
