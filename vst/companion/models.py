@@ -18,6 +18,7 @@ from vst.companion.peers import (
     gaussian_process,
     ngboost,
     sglb,
+    stopped_ensemble,
     xbart,
     xgboost,
 )
@@ -100,6 +101,11 @@ def few_members(setting: Any) -> Any:
 def half_steps(setting: SoftTrees) -> SoftTrees:
     """The form of a soft tree in a trial: just large enough to tell good settings from bad."""
     return replace(few_members(setting), steps=setting.steps // 2)
+
+
+def few_sweeps(setting: bartz.BART) -> bartz.BART:
+    """The form of BART in a trial: settings differ by more than short chains do."""
+    return replace(setting, burn_in=min(setting.burn_in, 100), draws=min(setting.draws, 100))
 
 
 def one_search(setting: gaussian_process.GaussianProcess) -> gaussian_process.GaussianProcess:
@@ -329,7 +335,13 @@ MODELS: tuple[Model, ...] = (
     Model(
         "bartz", "BART (bartz)", "many trees", "bart",
         bartz.BART(), {}, bartz.OWN_RANGES, origin="today",
-        trials=0, by_size=bart_by_size, mark="s", library="bartz",  # its literature's defaults
+        trials=0,  # its literature's defaults, but for the blind replication, which tunes all models
+        by_size=bart_by_size, in_trials=few_sweeps, mark="s", library="bartz",
+    ),
+    Model(
+        "stopped-ensemble", "Deep ensemble, stopped", "many trees", "deep-ensemble",
+        stopped_ensemble.StoppedEnsemble(), {}, stopped_ensemble.OWN_RANGES,
+        origin="today", trials=8, in_trials=few_members, mark="s",
     ),
     Model(
         "gaussian-process", "Gaussian process", "many trees", "gaussian-process",

@@ -3,6 +3,7 @@
 from vst.companion.experiments.bandit_trials import BANDIT_TRIALS
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.beyond import BEYOND
+from vst.companion.experiments.blind import BLIND
 from vst.companion.experiments.classification import CLASSIFICATION
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
 from vst.companion.experiments.gaps import GAP_RUNS
@@ -18,6 +19,7 @@ __all__ = [
     "BANDITS",
     "BANDIT_TRIALS",
     "BEYOND",
+    "BLIND",
     "CLASSIFICATION",
     "EXPERIMENTS",
     "GAP_RUNS",
@@ -49,5 +51,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         STREAM_RUNS,
         BANDIT_TRIALS,
         BANDITS,
+        BLIND,
     )
 }

@@ -31,6 +31,9 @@ from vst.preprocessing import Axes, rounding_error
 from vst.soft_trees import FittedStack, SoftTrees, Streams, fit_many
 from vst.tree import TreeShape, normal_log_prob
 
+#: The seed of the split that all experiments share but the blind replication.
+SPLIT = 0
+
 #: Posterior draws for every score.
 DRAWS = 100
 
@@ -63,36 +66,36 @@ def _expected_log_likelihood(
     return jnp.mean(jax.nn.logsumexp(joint, axis=1), axis=0)
 
 
-def prepared(dataset: str, axes: Axes = "features") -> Prepared:
-    """The paper's split of a data set, cached because consecutive cells share a data set."""
-    return _prepared(dataset, axes, datasets.file(dataset))
+def prepared(dataset: str, axes: Axes = "features", split: int = SPLIT) -> Prepared:
+    """A split of a data set, cached because consecutive cells share a data set."""
+    return _prepared(dataset, axes, split, datasets.file(dataset))
 
 
 @lru_cache(maxsize=2)
-def _prepared(dataset: str, axes: Axes, file: str) -> Prepared:
+def _prepared(dataset: str, axes: Axes, split: int, file: str) -> Prepared:
     """Like `prepared`; ``file`` changes when a user's file changes."""
-    return prepare(datasets.load(dataset), axes=axes)
+    return prepare(datasets.load(dataset), seed=split, axes=axes)
 
 
-def table_size(dataset: str) -> Size:
+def table_size(dataset: str, split: int = SPLIT) -> Size:
     """Rows, encoded features and the rounding of the target, where the data are on this machine."""
     size = datasets.size(dataset)
     if not datasets.is_here(dataset):
         return size
-    return size._replace(rounding=_rounding(dataset, datasets.file(dataset)))
+    return size._replace(rounding=_rounding(dataset, split, datasets.file(dataset)))
 
 
 @lru_cache
-def _rounding(dataset: str, file: str) -> float:
+def _rounding(dataset: str, split: int, file: str) -> float:
     """Standard deviation of the target's rounding error; ``file`` changes when a user's file changes."""
     if not rounding_error(datasets.load(dataset).y.to_numpy()):  # do not prepare a data set in vain
         return 0.0
-    return float(f"{rounding_error(prepared(dataset).y_train):.3g}")
+    return float(f"{rounding_error(prepared(dataset, split=split).y_train):.3g}")
 
 
-def prepared_for(setting: Any, dataset: str) -> Prepared:
+def prepared_for(setting: Any, dataset: str, split: int = SPLIT) -> Prepared:
     """A data set prepared for a model with these settings."""
-    return prepared(dataset, axes_of(setting))
+    return prepared(dataset, axes_of(setting), split)
 
 
 def axes_of(setting: Any) -> Axes:

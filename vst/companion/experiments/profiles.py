@@ -30,6 +30,8 @@ class Profile:
         Runs of each agent, and the maximum number of decisions in a run; 0 for no limit.
     repeats, sizes, starts
         Data sets per picture, larger numbers of rows of the wavelet, and fits to choose the best from.
+    blind_splits, blind_trials
+        Random splits of the blind replication, and tuning trials inside each.
     limits
         Upper limits of the settings that cost time, by name.
     """
@@ -44,6 +46,8 @@ class Profile:
     repeats: int = 3
     sizes: tuple[int, ...] = (2000, 16000)
     starts: int = 4
+    blind_splits: int = 5
+    blind_trials: int = 8
     limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -81,6 +85,8 @@ PROFILES = {
         repeats=1,
         sizes=(1000,),
         starts=1,
+        blind_splits=1,
+        blind_trials=2,
         limits={
             "steps": 300,
             "members": 2,
@@ -102,6 +108,8 @@ PROFILES = {
         repeats=1,
         sizes=(1000,),
         starts=1,
+        blind_splits=1,
+        blind_trials=2,
         limits={
             "steps": 3000,
             "members": 3,

@@ -21,6 +21,7 @@ import vst
 from vst.companion.experiments import datasets
 from vst.companion.experiments.cells import Cell, as_parameters, as_text
 from vst.companion.experiments.fitting import (
+    SPLIT,
     fit_folds,
     fit_stack,
     fitted,
@@ -28,6 +29,7 @@ from vst.companion.experiments.fitting import (
     prepared_for,
     table_size,
 )
+from vst.companion.experiments.profiles import PROFILES, Profile
 from vst.companion.experiments.store import Store
 from vst.companion.experiments.trials import COLUMNS
 from vst.companion.models import MODEL_BY_ID, SMALL, Model, parameters
@@ -63,6 +65,8 @@ class Tuning:
     trials: int
     directory: Path
     seed: int = 0
+    split: int = SPLIT
+    profile: Profile = PROFILES["paper"]
 
     @property
     def file(self) -> str:
@@ -82,15 +86,19 @@ class Tuning:
     def compute(self) -> list[dict[str, Any]]:
         """Run the remaining trials."""
         store = Store(self.directory, COLUMNS)
-        while (left := self.trials - len(done := store.load([self.file]))) > 0:
+        while (left := self.trials - len(done := self.done())) > 0:
             count = min(left, ROUND if MODEL_BY_ID[self.model].is_soft else 1)
             self._try(store, propose(self.model, done, count, seed=self.seed), len(done))
         return []
 
+    def done(self) -> pd.DataFrame:
+        """The stored trials."""
+        return Store(self.directory, COLUMNS).load([self.file])
+
     def _try(self, store: Store, proposals: list[dict[str, Any]], number: int) -> None:
         """Evaluate settings and store them as the trials from ``number`` on."""
         start = time.process_time()
-        outcomes = evaluate(self.model, self.dataset, proposals)
+        outcomes = evaluate(self.model, self.dataset, proposals, self.split, self.profile)
         seconds = round((time.process_time() - start) / len(outcomes), 3)
         store.append(
             self.file,
@@ -205,15 +213,22 @@ def _common_to_round(
 
 
 def evaluate(
-    model: str, dataset: str, proposals: Sequence[dict[str, Any]]
+    model: str,
+    dataset: str,
+    proposals: Sequence[dict[str, Any]],
+    split: int = SPLIT,
+    profile: Profile = PROFILES["paper"],
 ) -> list[tuple[dict[str, Any], float]]:
     """Fit the proposals on validation folds; return each with its objective.
 
     The returned settings also hold the best values of the settings scored without a new fit.
     """
-    size, entry = table_size(dataset), MODEL_BY_ID[model]
-    settings = [entry.in_trials(entry.setting_for(size, proposal)) for proposal in proposals]
-    data = prepared_for(settings[0], dataset)
+    size, entry = table_size(dataset, split), MODEL_BY_ID[model]
+    settings = [
+        entry.in_trials(profile.limited(entry.setting_for(size, proposal)))
+        for proposal in proposals
+    ]
+    data = prepared_for(settings[0], dataset, split)
     folds = validation_folds(size.n)
     if entry.is_soft:
         outcomes = _evaluate_together(settings, data, folds)
