@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -170,19 +170,27 @@ def test_a_fit_is_scored_with_every_value_of_what_needs_no_new_fit(monkeypatch):
     assert parameters["smallest_scale"] in entry.all_ranges()["smallest_scale"]
 
 
+@pytest.mark.parametrize("split", [0, 20231])
 @pytest.mark.parametrize("model", ["vst-linear", "xgboost-1"])
-def test_nobody_tunes_on_test_data(model, short, monkeypatch, tmp_path):
+def test_nobody_tunes_on_test_data(model, split, short, monkeypatch, tmp_path):
     """Whatever the test rows hold, and even if they were lost, tuning comes out the same."""
     proposals = tuning.propose(model, Store(tmp_path, trials.COLUMNS).load(), 2)
-    before = tuning.evaluate(model, "yacht", proposals)
+    before = tuning.evaluate(model, "yacht", proposals, split)
 
-    def blind(setting, dataset):
-        data = prepared_for(setting, dataset)
+    def blind(setting, dataset, split):
+        data = prepared_for(setting, dataset, split)
         lost = {name: np.full_like(getattr(data, name), np.nan) for name in ("x_test", "y_test")}
         return replace(data, **lost)
 
     monkeypatch.setattr(tuning, "prepared_for", blind)
-    assert tuning.evaluate(model, "yacht", proposals) == before
+    assert tuning.evaluate(model, "yacht", proposals, split) == before
+
+
+@pytest.mark.parametrize("model", ["vsgbm-linear", "ngboost"])
+def test_the_first_trial_has_the_defaults(model, tmp_path):
+    first, *_ = tuning.propose(model, Store(tmp_path, trials.COLUMNS).load(), 2, seed=3)
+    before = asdict(MODEL_BY_ID[model].settings)
+    assert first == {name: before[name] for name in first}
 
 
 def test_validation_rows_are_held_out_training_rows():

@@ -10,12 +10,18 @@ import pytest
 from scipy.stats import norm
 
 from vst.companion.models import MODELS
-from vst.companion.peers import ConstantTargetError, MissingLibraryError, NoDensityError
+from vst.companion.peers import (
+    ConstantTargetError,
+    MissingLibraryError,
+    NoDensityError,
+    stopped_ensemble,
+)
 from vst.companion.peers.bartz import BART, linear_noise
 from vst.companion.peers.deep_ensemble import ROW_BLOCK, DeepEnsemble, Traced, _train
 from vst.companion.peers.gaussian_process import GaussianProcess
 from vst.companion.peers.ngboost import NGBoost
 from vst.companion.peers.sglb import SGLB
+from vst.companion.peers.stopped_ensemble import EVERY, PATIENCE, StoppedEnsemble
 from vst.companion.peers.xbart import XBART, Bins
 from vst.companion.peers.xgboost import XGBoost
 
@@ -32,12 +38,14 @@ QUICK = {
     "xgboost": XGBoost(n_learners=100),
     "ngboost": NGBoost(n_learners=60, learning_rate=0.05),
     "bartz": BART(n_learners=20, chains=2, burn_in=50, draws=20),
+    "stopped-ensemble": StoppedEnsemble(steps=1000, hidden_dim=20, members=3),
     "gaussian-process": GaussianProcess(restarts=0, draws=20),
 }
 
 DRAWS = {
     "deep-ensemble": 3, "xbart-1": 20, "sglb-1": 4, "xgboost-1": 1, "xbart": 20, "sglb": 3,
-    "xgboost": 1, "ngboost": 1, "bartz": 40, "gaussian-process": 20,
+    "xgboost": 1, "ngboost": 1, "bartz": 40, "stopped-ensemble": 3,
+    "gaussian-process": 20,
 }  # fmt: skip
 
 NOISE = 0.1
@@ -253,6 +261,42 @@ def test_deep_ensemble_ignores_the_padding_of_its_rows():
 
     for one, other in zip(trained(0.0), trained(1e6), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_stopped_ensemble_does_not_follow_its_targets_to_the_end():
+    """On pure noise the longest training is no better than a short one, and it ends early."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 4)), rng.normal(size=200)
+    x_test, y_test = rng.normal(size=(500, 4)), rng.normal(size=500)
+    stopped = dataclasses.replace(QUICK["stopped-ensemble"], steps=100 * EVERY * PATIENCE)
+    found = stopped.fit(x, y).log_prob(x_test, y_test).mean()
+    assert found > norm.logpdf(y_test).mean() - 0.25
+    followed = DeepEnsemble(
+        steps=4000, learning_rate=3e-3, hidden_dim=20, members=3, dropout_rate=0.0, prior_scale=10.0
+    )
+    assert found > followed.fit(x, y).log_prob(x_test, y_test).mean() + 0.2
+
+
+def test_a_stopped_ensemble_never_draws_the_padding_of_its_rows():
+    x, y = table(0, n=100)
+
+    def trained(filler):
+        rows = np.full((ROW_BLOCK, 4), filler, np.float32)
+        targets = np.full(ROW_BLOCK, filler, np.float32)
+        rows[:100], targets[:100] = x, y
+        keys = jax.random.split(jax.random.key(0), 3)
+        counts = map(np.int32, (2 * EVERY, 100, 10))
+        traced = stopped_ensemble.Traced(np.float32(3e-3), np.float32(1e-4), *counts)
+        sizes = {"hidden_dim": 20, "n_layers": 2, "batch_size": 64}
+        return jax.tree.leaves(stopped_ensemble._train(keys, rows, targets, traced, **sizes))
+
+    for one, other in zip(trained(0.0), trained(1e6), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_stopped_ensemble_needs_two_rows():
+    x, y = table(0, n=2)
+    assert np.isfinite(QUICK["stopped-ensemble"].fit(x, y).log_prob(x, y)).all()
 
 
 def test_a_tight_prior_holds_the_deep_ensemble_back():

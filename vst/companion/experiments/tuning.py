@@ -133,7 +133,7 @@ def validation_folds(n: int) -> range:
 def propose(model: str, done: pd.DataFrame, count: int, *, seed: int = 0) -> list[dict[str, Any]]:
     """Propose the next settings, given the results so far.
 
-    A soft tree's proposals share what determines the program; the very first are the defaults. If a
+    The very first are the defaults. A soft tree's proposals share what determines the program. If a
     model has no more settings than trials, each is tried once.
     """
     with warnings.catch_warnings():
@@ -166,13 +166,14 @@ def _propose(model: str, done: pd.DataFrame, count: int, seed: int) -> list[dict
                 value=objective,
             )
         )
-    asked = []
+    common: dict[str, int] = {}
     if entry.is_soft:
         common = _common_to_round(entry, study, ranges, space, len(done) // ROUND)
         study.sampler = optuna.samplers.PartialFixedSampler(common, sampler)
-        if not len(done):
-            before = parameters(entry.settings) | common
-            asked.append({name: before[name] for name in space})
+    asked = []
+    if not len(done):
+        before = parameters(entry.settings) | common
+        asked.append({name: before[name] for name in space})
     asked += [study.ask(space).params for _ in range(count - len(asked))]
     return [{name: _rounded(value) for name, value in params.items()} for params in asked]
 

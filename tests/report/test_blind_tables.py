@@ -1,0 +1,95 @@
+"""The tables of the blind replication, on made-up scores."""
+
+import pandas as pd
+import pytest
+
+from vst.companion.experiments import BLIND, Obtained, freeze
+from vst.companion.paper.replication import decide_again, ranks
+from vst.companion.report import blind
+
+SCORES = ["log_likelihood", "rmse", "crps"]
+
+
+def results(models=("vst-cv", "sglb", "xgboost"), datasets=("boston", "wine"), folds=(1, 2)):
+    rows = [
+        {
+            "dataset": dataset, "model": model, "fold": fold,
+            "log_likelihood": None if model == "xgboost" else -float(i) - 0.1 * fold,
+            "rmse": 0.3 + 0.1 * i, "crps": 0.2 + 0.1 * i, "coverage": 0.9 - 0.1 * i, "width": 1.0 + i,
+            "auroc": 0.5, "seconds": 1.0,
+        }
+        for dataset in datasets for i, model in enumerate(models) for fold in folds
+    ]  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["dataset", "model", "fold", *SCORES, "coverage", "width", "auroc", "seconds"]
+    )
+
+
+def obtained(frame, missing):
+    return Obtained(frame, {}, ["boston"], ["vst-cv"], missing, [])
+
+
+def test_a_run_that_has_not_ended_says_so():
+    text = blind.progress(obtained(results(), 3), results()).text
+    assert "has not ended" in text
+    assert "12 of 15 fits" in text
+    assert "not ended" not in blind.progress(obtained(results(), 0), results()).text
+
+
+def test_the_page_names_the_commit_that_fixed_it(monkeypatch):
+    monkeypatch.setattr(freeze, "COMMIT", "abc123")
+    assert "`abc123`" in blind.progress(obtained(results(), 0), results()).text
+
+
+def test_the_best_mean_of_each_data_set_is_bold():
+    frame = blind.score_table(results(), "log_likelihood").frame.set_index("model")
+    assert list(frame.columns) == ["boston", "wine"]
+    assert frame.loc["VST (CV)", "boston"].startswith("**")
+    assert not frame.loc["SGLB", "boston"].startswith("**")
+    assert "XGBoost" not in frame.index
+
+
+def test_the_answer_names_the_best_model_and_those_beside_it():
+    found = results()
+    text = blind.answer(ranks(found, "log_likelihood"), decide_again(found, found)).text
+    assert "VST (CV) has the best mean rank, 1.0 of 2 models over 2 data sets" in text
+    assert "No claim is decided yet" in text
+    swapped = found.assign(log_likelihood=-found["log_likelihood"])
+    assert "SGLB has the best" in blind.answer(ranks(swapped, "log_likelihood"), []).text
+
+
+def test_intervals_show_the_data_set_where_they_hold_least():
+    found = results()
+    found.loc[(found["model"] == "sglb") & (found["dataset"] == "wine"), "coverage"] = 0.5
+    row = blind.interval_table(found).frame.set_index("model").loc["SGLB"]
+    assert row["lowest of a data set"] == "50.0%"
+    assert row["targets inside"] == "65.0%"
+
+
+def test_the_picture_orders_models_by_rank():
+    ranked = [ranks(results(), score) for score in SCORES]
+    figure = blind.rank_figure(ranked, SCORES)
+    labels = [tick.get_text() for tick in figure.axes[1].get_yticklabels()]
+    assert labels == ["VST (CV)", "SGLB", "XGBoost"]
+    assert "VST (CV): mean rank 1.00" in blind.rank_picture(ranked, SCORES).text
+
+
+def test_every_claim_has_a_row():
+    found = results()
+    frame = blind.claims_table(decide_again(found, found)).frame
+    assert set(frame["robust"]) == {"not decided yet"}
+    assert frame["the paper says"].is_unique
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_results_the_chapter_says_how_to_get_them():
+    nothing = results().iloc[:0]
+    ranked = [ranks(nothing, score) for score in SCORES]
+    assert "vst run blind" in blind.answer(ranked[0], []).text
+    assert "vst run blind" in blind.rank_picture(ranked, SCORES).text
+    assert blind.score_table(nothing, "rmse").frame.empty
+    assert "two data sets" in blind.rank_note(ranked, SCORES).text
+
+
+def test_the_experiment_keeps_the_scores_that_the_tables_need():
+    assert {*SCORES, "coverage", "width", "auroc", "fold"} <= set(BLIND.scores)

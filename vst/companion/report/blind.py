@@ -1,0 +1,173 @@
+"""The chapter on the blind replication: tables, the picture of ranks, and the claims again."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from vst.companion.experiments import Obtained, freeze
+from vst.companion.experiments.datasets import label as dataset_label
+from vst.companion.models import MODEL_BY_ID, MODELS, label
+from vst.companion.paper.claims import Verdict
+from vst.companion.paper.replication import HIGHER_IS_BETTER, Again, Ranks
+from vst.companion.paper.scores import scores_of
+from vst.companion.report.hover import Svg, hoverable
+from vst.companion.report.scores import Score
+from vst.companion.report.style import GREY, styled
+from vst.companion.report.tables import Markdown, MarkdownTable, number
+
+SCORES = {"log_likelihood": "log-likelihood", "rmse": "RMSE", "crps": "CRPS"}
+
+NOTHING = Markdown("There are no results yet: `vst run blind --profile paper` computes them.")
+
+
+def progress(obtained: Obtained, shown: pd.DataFrame) -> Markdown:
+    """What is there, and which commit fixed it."""
+    fixed = (
+        f"Commit `{freeze.COMMIT}` fixed the code before the first fit. " if freeze.COMMIT else ""
+    )
+    fits = len(obtained.results) + obtained.missing
+    pairs = shown[["dataset", "fold"]].drop_duplicates()
+    if not obtained.missing:
+        return Markdown(
+            f"{fixed}All {fits:,} fits are done: {pairs['fold'].nunique()} splits of "
+            f"{pairs['dataset'].nunique()} data sets."
+        )
+    return Markdown(
+        f"{fixed}**The run has not ended**: {len(obtained.results):,} of {fits:,} fits are done. "
+        f"This page counts the {len(pairs)} splits of data sets that every model has finished, of "
+        f"{pairs['dataset'].nunique()} data sets. `vst run blind --profile paper --publish` goes on."
+    )
+
+
+def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
+    """The finding in a few sentences."""
+    if not len(ranked.mean):
+        return NOTHING
+    first, *others = ranked.mean.index
+    close = [m for m in others if ranked.mean[m] - ranked.mean[first] < ranked.critical_difference]
+    sets = "1 data set" if ranked.datasets == 1 else f"{ranked.datasets} data sets"
+    text = (
+        f"**By log-likelihood {label(first)} has the best mean rank, {number(ranked.mean[first], 1)} of "
+        f"{len(ranked.mean)} models over {sets}.** "
+    )
+    text += (
+        f"Its distance to {_listed(close)} is below the critical difference of "
+        f"{number(ranked.critical_difference, 1)}. "
+        if close
+        else "Every other model is behind by more than the critical difference. "
+    )
+    decided = [one for one in again if one.is_decided]
+    robust = sum(one.is_robust for one in decided)
+    claims = f"{robust} of the {len(decided)} claims that these splits decide have the same verdict"
+    return Markdown(
+        text + (f"{claims} as on the paper's split." if decided else "No claim is decided yet.")
+    )
+
+
+def score_table(results: pd.DataFrame, score: str) -> MarkdownTable:
+    """Mean and standard deviation over splits; the best mean of each data set is bold."""
+    scores = scores_of(results, score)
+    names = list(dict.fromkeys(results["dataset"]))
+    best = scores.groupby("dataset")["mean"].agg("max" if HIGHER_IS_BETTER[score] else "min")
+    found = {(row["model"], row["dataset"]): row for row in scores.to_dict("records")}
+    rows = []
+    for model in (m.id for m in MODELS if m.id in set(scores["model"])):
+        row = {"model": label(model)}
+        for name in names:
+            cell = found.get((model, name))
+            text = "\N{EN DASH}" if cell is None else Score(cell["mean"], cell["error"]).text()
+            is_best = cell is not None and cell["mean"] == best[name]
+            row[dataset_label(name)] = f"**{text}**" if is_best else text
+        rows.append(row)
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def interval_table(results: pd.DataFrame) -> MarkdownTable:
+    """Coverage and mean width of 90 % intervals, over all splits and data sets."""
+    there = results.dropna(subset=["coverage"])
+    groups = there.groupby("model")[["coverage", "width"]].mean()
+    worst = there.groupby(["model", "dataset"])["coverage"].mean().groupby("model").min()
+    rows = [
+        {
+            "model": label(model),
+            "targets inside": f"{groups['coverage'][model]:.1%}",
+            "lowest of a data set": f"{worst[model]:.1%}",
+            "mean width": number(groups["width"][model], 2),
+        }
+        for model in (m.id for m in MODELS if m.id in groups.index)
+    ]
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def rank_picture(ranked: Sequence[Ranks], scores: Sequence[str]) -> Svg | Markdown:
+    """The mean ranks with tooltips, or a sentence if there are none."""
+    return hoverable(rank_figure(ranked, scores)) if len(ranked[0].mean) else NOTHING
+
+
+@styled
+def rank_figure(ranked: Sequence[Ranks], scores: Sequence[str]) -> Figure:
+    """Mean ranks, one panel a score; models within the bar of the best do not differ from it."""
+    most = max(1, *(len(each.mean) for each in ranked))
+    figure, axes = plt.subplots(
+        1, len(ranked), figsize=(3.4 * len(ranked), 0.7 + 0.24 * most), squeeze=False
+    )
+    for axis, each, score in zip(axes.flat, ranked, scores, strict=True):
+        places = range(len(each.mean))
+        if len(each.mean):
+            low = each.mean.iloc[0]
+            axis.axvspan(low, low + each.critical_difference, color=GREY, alpha=0.15, lw=0)
+        for place, (model, rank) in zip(places, each.mean.items(), strict=True):
+            entry = MODEL_BY_ID[str(model)]
+            words = f"{entry.label}: mean rank {rank:.2f}"
+            axis.plot(rank, -place, entry.mark, color=entry.colour, ms=6, label=words)
+        axis.set_yticks([-place for place in places], [label(str(m)) for m in each.mean.index])
+        axis.set_title(SCORES[score])
+        axis.set_xlabel("mean rank")
+        axis.set_xlim(0.5, most + 0.5)
+        axis.grid(axis="x", color="#eeeeee", lw=0.8)
+    return figure
+
+
+def rank_note(ranked: Sequence[Ranks], scores: Sequence[str]) -> Markdown:
+    """Friedman's test and the critical difference, in a sentence for each score."""
+    tested = [
+        f"By {SCORES[score]}, Friedman's test of equal ranks has p = {each.p_value:.2g}, and mean ranks "
+        f"must be {number(each.critical_difference, 1)} apart to differ."
+        for each, score in zip(ranked, scores, strict=True)
+        if not np.isnan(each.p_value)
+    ]
+    return Markdown(" ".join(tested) or "A test of the ranks needs at least two data sets.")
+
+
+def claims_table(again: Sequence[Again]) -> MarkdownTable:
+    """Each claim with its verdict on the paper's split and on the blind ones."""
+    rows = [
+        {
+            "the paper says": one.published.claim.says,
+            "the paper's split": _verdict(one.published),
+            "blind splits": _verdict(one.blind),
+            "robust": _robust(one),
+        }
+        for one in again
+    ]
+    return MarkdownTable(pd.DataFrame(rows))
+
+
+def _verdict(verdict: Verdict) -> str:
+    if verdict.here.holds == "undecided":
+        return "\N{EN DASH}"
+    return f"*{verdict.word}*: {verdict.here.numbers}"
+
+
+def _robust(one: Again) -> str:
+    if not one.is_decided:
+        return "not decided yet"
+    return "yes" if one.is_robust else "**no**"
+
+
+def _listed(models: Sequence[str]) -> str:
+    names = [label(model) for model in models]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
