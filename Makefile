@@ -9,7 +9,7 @@ CHECK_PYTHON = @$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 	% (sys.version_info[0], sys.version_info[1], sys.argv[1]))' '$(PYTHON)'
 
 .DEFAULT_GOAL := help
-.PHONY: help test book serve bench lint format hooks dist lock clean
+.PHONY: help test book serve verify bench lint format hooks dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -22,6 +22,9 @@ book: .venv/installed ## execute the chapters and build the book's HTML
 
 serve: book ## build the book and show it at a local address
 	$(BIN)/vst book serve
+
+verify: .venv/installed ## compute 20 published results again, drawn at random, and compare
+	$(BIN)/vst results verify --cells 20
 
 bench: .venv/installed ## measure speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks

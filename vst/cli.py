@@ -1,4 +1,4 @@
-"""The command line: ``vst fit``, ``predict``, ``data``, ``run``, ``tune``, ``results`` and ``book``."""
+"""The command line, ``vst``."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ import sys
 import vst
 from vst import file_commands
 from vst.companion.driver import commands as book_commands
+from vst.companion.driver import reproduce
 from vst.companion.experiments import commands as experiment_commands
 from vst.companion.protocol import commands as data_commands
 from vst.errors import UserError
@@ -19,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     file_commands.add_parser(commands)
     data_commands.add_parser(commands)
     experiment_commands.add_parser(commands)
+    reproduce.add_parser(commands)
     book_commands.add_parser(commands)
     options = parser.parse_args(arguments)
     try:

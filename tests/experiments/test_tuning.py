@@ -186,6 +186,13 @@ def test_nobody_tunes_on_test_data(model, split, short, monkeypatch, tmp_path):
     assert tuning.evaluate(model, "yacht", proposals, split) == before
 
 
+def test_tuning_ends_when_every_setting_was_tried(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "evaluate", lambda *given: [(given[2][0], 1.0)])
+    done = tuned(tmp_path, "gaussian-process", 8)
+    assert len(done) == MODEL_BY_ID["gaussian-process"].trials < 8
+    assert done["parameters"].is_unique
+
+
 @pytest.mark.parametrize("model", ["vsgbm-linear", "ngboost"])
 def test_the_first_trial_has_the_defaults(model, tmp_path):
     first, *_ = tuning.propose(model, Store(tmp_path, trials.COLUMNS).load(), 2, seed=3)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+from tqdm import tqdm
+
 from vst.companion.experiments import EXPERIMENTS, Experiment, datasets, obtain, runner
 from vst.companion.experiments import results as stored
 from vst.companion.experiments.experiment import Option, require_publishable, summary
@@ -46,7 +49,7 @@ def _add_experiment(experiments: argparse._SubParsersAction, experiment: Experim
         "--publish", action="store_true", help="write into the published results, data/results"
     )
     parser.add_argument("--out", type=Path, help="directory of the results (default: in _build)")
-    _add_workers(parser)
+    add_workers(parser)
     parser.add_argument(
         "--scheduler",
         default="",
@@ -70,7 +73,8 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="", help="the column of that file to predict")
 
 
-def _add_workers(parser: argparse.ArgumentParser) -> None:
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """The option ``--workers``."""
     parser.add_argument(
         "--workers", type=_count, help="processes (default: one per core); 0 runs in this process"
     )
@@ -92,7 +96,7 @@ def _add_tune(commands: argparse._SubParsersAction) -> None:
         "--publish", action="store_true", help="continue the published trials in data/tuning"
     )
     tune.add_argument("--out", type=Path, help="directory of the trials (default: in _build)")
-    _add_workers(tune)
+    add_workers(tune)
     tune.set_defaults(run=_tune)
 
 
@@ -110,11 +114,19 @@ def _add_results(commands: argparse._SubParsersAction) -> None:
     verify = actions.add_parser(
         "verify",
         help="recompute a few published results and compare",
-        description="Recompute published results, quickest first, and compare the scores. The exit "
-        "code is 1 if one differs by more than different seeds do.",
+        description="Recompute published results and compare the scores: the quickest of one "
+        "experiment, or some of all experiments drawn at random. The exit code is 1 if one differs by "
+        "more than different seeds do.",
     )
-    verify.add_argument("--experiment", default="regression", help="default: regression")
+    verify.add_argument("--experiment", default="", help="default: all, at random")
     verify.add_argument("--cells", type=_positive, default=5, help="how many results (default 5)")
+    verify.add_argument("--seed", type=_count, default=0, help="which are drawn (default 0)")
+    verify.add_argument(
+        "--seconds",
+        type=_positive_real,
+        default=40.0,
+        help="leave out results that took longer when they were published (default 40)",
+    )
     verify.set_defaults(run=_verify)
 
 
@@ -239,12 +251,18 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    if options.experiment not in EXPERIMENTS:
+    if not options.experiment:
+        drawn = stored.sample(options.cells, options.seed, options.seconds)
+        bar = tqdm(drawn, unit="result")
+        found = pd.DataFrame([each.again() for each in bar])
+    elif options.experiment in EXPERIMENTS:
+        found = stored.verify(EXPERIMENTS[options.experiment], options.cells)
+    else:
         raise UserError(
             f"there is no experiment {options.experiment}: choose from {', '.join(EXPERIMENTS)}"
         )
-    found = stored.verify(EXPERIMENTS[options.experiment], options.cells)
     if found.empty:
-        raise UserError(f"{options.experiment} has no published results: run it with --publish")
+        what = options.experiment or "this checkout"
+        raise UserError(f"{what} has no published results: run it with --publish")
     print(found.to_string(index=False))
     return 0 if found["same"].all() else 1

@@ -1,12 +1,16 @@
 """Which code made the published results, by their fingerprints."""
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from vst.companion.experiments import EXPERIMENTS, fingerprints
-from vst.companion.experiments.experiment import Experiment, Results, directories, published
+from vst.companion.experiments import EXPERIMENTS, datasets, fingerprints
+from vst.companion.experiments.cells import Cell
+from vst.companion.experiments.experiment import Experiment, Job, Results, directories, published
 from vst.companion.experiments.profiles import PROFILES
 
 #: States of a row: current code would compute it, other code did, or it is older than fingerprints.
@@ -17,7 +21,7 @@ STATES = (CURRENT, STALE, BEFORE)
 NO_FINGERPRINT = "before"
 
 #: Scores to compare when a row is recomputed; the first that the row has is used.
-COMPARED = ("log_likelihood", "rmse", "regret")
+COMPARED = ("log_likelihood", "log_loss", "elbo", "rmse", "regret")
 
 
 def status(names: Iterable[str] = tuple(EXPERIMENTS)) -> pd.DataFrame:
@@ -68,40 +72,97 @@ def stale_keys(experiment: str, profile: str, out: Path | None = None) -> list[s
     ]
 
 
+class Checked(NamedTuple):
+    """A published row, and the job and the cell that compute it again."""
+
+    experiment: str
+    row: dict[str, Any]
+    job: Job
+    cell: Cell
+    spread: float  #: standard deviation over the other folds or seeds of the model on the data set
+
+    @property
+    def beside(self) -> tuple[Cell, ...]:
+        """The cells that have to be computed with it."""
+        return (self.cell,) if self.job.divisible else self.job.cells
+
+    @property
+    def seconds(self) -> float:
+        """What that takes, by the clock of the published run."""
+        return float(self.row["seconds"]) * len(self.beside)
+
+    def again(self) -> dict[str, Any]:
+        """Compute it, and compare the first score that it has."""
+        found = self.job.compute_cells(self.beside)[self.beside.index(self.cell)]
+        name = self.score
+        difference = abs(float(self.row[name]) - float(found[name]))
+        return {
+            "experiment": self.experiment, "dataset": self.row["dataset"], "model": self.row["model"],
+            "seed": self.row["seed"], "score": name, "stored": self.row[name], "again": found[name],
+            "spread": round(self.spread, 5), "same": bool(difference <= max(self.spread, 1e-3)),
+        }  # fmt: skip
+
+    @property
+    def score(self) -> str:
+        """The score that is compared."""
+        return next(name for name in COMPARED if pd.notna(self.row.get(name)))
+
+
 def verify(experiment: Experiment, cells: int) -> pd.DataFrame:
-    """Recompute a few published rows, quickest first, and compare the scores.
+    """Recompute a few published rows of an experiment, quickest first: one for each model and data set.
 
     Returns
     -------
     pandas.DataFrame
-        Columns dataset, model, fold or seed, score, stored, again, spread (the standard deviation over
-        the other folds or seeds of the same model and data set) and same (the difference is no larger).
+        Columns experiment, dataset, model, seed, score, stored, again, spread and same: the difference
+        is no larger than the spread over other folds and seeds.
     """
+    rows = sorted(_checked(experiment), key=lambda each: float(each.row["seconds"]))
+    first = {(each.row["dataset"], each.row["model"]): each for each in reversed(rows)}
+    chosen = sorted(first.values(), key=lambda each: float(each.row["seconds"]))
+    return pd.DataFrame([each.again() for each in chosen[:cells]])
+
+
+def sample(cells: int, seed: int, most_seconds: float) -> list[Checked]:
+    """Published rows of all experiments, drawn at random from those that can be computed here.
+
+    Every experiment is drawn as often, up to one, whatever its number of rows.
+
+    Parameters
+    ----------
+    most_seconds
+        What a row may take; longer ones are not drawn.
+    """
+    rng = np.random.default_rng(seed)
+    orders = []
+    for experiment in EXPERIMENTS.values():
+        rows = [
+            each
+            for each in _checked(experiment)
+            if each.seconds <= most_seconds and datasets.is_here(each.job.needs)
+        ]
+        orders.append([rows[i] for i in rng.permutation(len(rows))])
+    turns = zip_longest(*(orders[i] for i in rng.permutation(len(orders))))
+    drawn = [each for turn in turns for each in turn if each is not None]
+    return drawn[:cells]
+
+
+def _checked(experiment: Experiment) -> list[Checked]:
+    """The published rows that today's jobs compute."""
     rows = Results(experiment, published(experiment.name)).load()
     wanted = {
         cell.key: (job, cell)
         for job in experiment.jobs(PROFILES["paper"], compute=False)
         for cell in job.cells
     }
-    there = (
-        rows[rows["key"].isin(wanted)].sort_values("seconds").drop_duplicates(["dataset", "model"])
-    )
+    there = rows[rows["key"].isin(wanted)].drop_duplicates("key", keep="last")
     found = []
-    for row in there.head(cells).to_dict("records"):
-        job, cell = wanted[row["key"]]
-        beside = (cell,) if job.divisible else job.cells
-        again = job.compute_cells(beside)[beside.index(cell)]
-        name = next(name for name in COMPARED if pd.notna(row.get(name)))
-        same_kind = rows[(rows["dataset"] == row["dataset"]) & (rows["model"] == row["model"])]
-        spread = float(same_kind[name].std()) if len(same_kind) > 1 else 0.0
-        found.append(
-            {
-                "dataset": row["dataset"], "model": row["model"], "seed": row["seed"], "score": name,
-                "stored": row[name], "again": again[name], "spread": round(spread, 5),
-                "same": abs(row[name] - again[name]) <= max(spread, 1e-3),
-            }
-        )  # fmt: skip
-    return pd.DataFrame(found)
+    for _, group in there.groupby(["dataset", "model"], sort=False):
+        for row in ({str(key): row[key] for key in row} for row in group.to_dict("records")):
+            name = next(name for name in COMPARED if pd.notna(row.get(name)))
+            spread = float(group[name].std()) if len(group) > 1 else 0.0
+            found.append(Checked(experiment.name, row, *wanted[row["key"]], spread))
+    return found
 
 
 def _rows(experiment: str) -> pd.DataFrame:

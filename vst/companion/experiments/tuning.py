@@ -88,7 +88,10 @@ class Tuning:
         store = Store(self.directory, COLUMNS)
         while (left := self.trials - len(done := self.done())) > 0:
             count = min(left, ROUND if MODEL_BY_ID[self.model].is_soft else 1)
-            self._try(store, propose(self.model, done, count, seed=self.seed), len(done))
+            proposals = propose(self.model, done, count, seed=self.seed)
+            if not proposals:  # it has no more settings
+                break
+            self._try(store, proposals, len(done))
         return []
 
     def done(self) -> pd.DataFrame:
