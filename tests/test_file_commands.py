@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import vst
 from vst import VSTRegressor, load_model
 from vst.cli import main
 from vst.file_commands import predictions
@@ -173,3 +174,47 @@ def test_a_killed_run_leaves_the_older_file_and_the_next_one_is_whole(fitted, tm
     assert out.read_text() == "older\n"
     assert main([*arguments, "--out", str(out), "--keep", "id"]) == 0
     assert pd.read_csv(out)["id"].tolist() == many["id"].tolist()
+
+
+def test_predictions_far_from_zero_keep_their_digits(rng, tmp_path, capsys):
+    """Julian dates have seven digits before the point."""
+    size = rng.uniform(30, 200, 80).round(1)
+    table = pd.DataFrame({"size": size, "date": 2_459_000 + size / 10})
+    table.to_csv(tmp_path / "dates.csv", index=False)
+    arguments = ["--target", "date", "--save", str(tmp_path / "a.vst"), "--effort", "0.05"]
+    assert main(["fit", str(tmp_path / "dates.csv"), *arguments]) == 0
+    assert main(predict(tmp_path, "a.vst", "dates.csv", "out.csv")) == 0
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert (out["lower"] < out["mean"]).all()
+    assert (out["mean"] < out["upper"]).all()
+    assert out["mean"].nunique() > 40
+
+
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_a_directory_as_a_place_is_refused_before_any_work(command, fitted, capsys, monkeypatch):
+    (fitted / "folder.csv").mkdir(exist_ok=True)
+    monkeypatch.setattr(vst.file_commands, "_use_all_cores", lambda: pytest.fail("it has begun"))
+    arguments = {
+        "fit": fit(fitted, "price", "folder.csv"),
+        "predict": predict(fitted, "price.vst", "homes.csv", "folder.csv"),
+    }
+    assert main(arguments[command]) == 1
+    assert "folder.csv is a directory: name a file" in capsys.readouterr().err
+
+
+def test_a_kept_column_may_not_have_the_name_of_a_prediction(fitted, tmp_path, capsys):
+    table = pd.read_csv(fitted / "homes.csv").assign(mean=1.0)
+    table.to_csv(tmp_path / "named.csv", index=False)
+    arguments = ["predict", str(fitted / "price.vst"), str(tmp_path / "named.csv")]
+    assert main([*arguments, "--out", str(tmp_path / "out.csv"), "--keep", "id,mean"]) == 1
+    assert "--keep mean: the predictions have a column of this name" in capsys.readouterr().err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_constant_target_and_a_missing_model_are_sentences(fitted, tmp_path, capsys):
+    table = pd.read_csv(fitted / "homes.csv").assign(price=7)
+    table.to_csv(tmp_path / "homes.csv", index=False)
+    assert main(fit(tmp_path, "price", "a.vst")) == 1
+    assert "is 7 in every row, so there is nothing to predict" in capsys.readouterr().err
+    assert main(predict(fitted, "nowhere.vst", "homes.csv", "out.csv")) == 1
+    assert "there is no file" in capsys.readouterr().err

@@ -367,3 +367,10 @@ def test_streams_of_members_differ_from_part_to_part():
         results.append(np.asarray(result.posteriors.mean))
     assert np.abs(results[0] - results[1]).max() > 0
     assert np.abs(results[0][0] - results[0][1]).max() > 0
+
+
+def test_no_rows_are_refused_with_a_sentence(rng):
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    model = VSTRegressor(depth=0, steps=20, tol=0).fit(x, y)
+    with pytest.raises(ValueError, match="partial_fit got no rows"):
+        model.partial_fit(x[:0], y[:0])

@@ -102,8 +102,7 @@ def _command(
 
 
 def _fit(options: argparse.Namespace) -> int:
-    if not options.save.parent.is_dir():
-        raise UserError(f"{options.save.parent} is not a directory: create it, or save elsewhere")
+    _require_place(options.save)
     dataset, unknown, classes = split_table(options.table, target=options.target, task=options.task)
     if len(unknown):
         rows = "1 row has" if len(unknown) == 1 else f"{len(unknown):,} rows have"
@@ -128,6 +127,16 @@ def _fit(options: argparse.Namespace) -> int:
     return 0
 
 
+def _require_place(path: Path) -> None:
+    """Refuse a place that cannot be written to, before anything is computed."""
+    if not path.parent.is_dir():
+        raise UserError(f"{path.parent} is not a directory: create it, or choose another place")
+    if path.is_dir():
+        raise UserError(f"{path} is a directory: name a file")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"{path.parent} cannot be written to: choose another place")
+
+
 def usual_uncertainty(model: Any, X: pd.DataFrame) -> float:
     """How uncertain a model is of nearly all of its training rows, in the units of `uncertainty`."""
     chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
@@ -146,8 +155,7 @@ def _predict(options: argparse.Namespace) -> int:
     out: Path = options.out
     if not out.name.lower().endswith(CSV[:2] + PARQUET):
         raise UserError(f"{out} has an unsupported file type: use .csv, .csv.gz or .parquet")
-    if not out.parent.is_dir():
-        raise UserError(f"{out.parent} is not a directory: create it, or write elsewhere")
+    _require_place(out)
     if not 0 < options.level < 1:
         raise UserError(f"--level must lie between 0 and 1, got {options.level:g}")
     _use_all_cores()
@@ -156,8 +164,9 @@ def _predict(options: argparse.Namespace) -> int:
         table = read_table(Path(options.table).expanduser())
         features = _features(model, table, options.table)
         kept = table[_kept(options.keep, table, options.table)]
+        _refuse_same_names(kept, model)
         predicted = predictions(model, features, options.level)
-    _write(pd.concat([kept, predicted], axis=1), out)
+        _write(pd.concat([kept, predicted], axis=1), out)
     unusual = int(predicted["unusual"].sum()) if "unusual" in predicted else 0
     flagged = f"; {unusual:,} unlike the training rows" if unusual else ""
     print(f"{len(predicted):,} rows predicted{flagged}: {out}")
@@ -191,6 +200,24 @@ def _kept(listed: str, table: pd.DataFrame, where: str) -> list[str]:
     return names
 
 
+def _refuse_same_names(kept: pd.DataFrame, model: Any) -> None:
+    classes = model.classes_ if is_classifier(model) else None
+    same = [name for name in kept.columns if name in _names(classes)]
+    if same:
+        raise UserError(
+            f"--keep {', '.join(same)}: the predictions have {'columns' if same[1:] else 'a column'} of "
+            "this name: rename it in the table, or do not keep it"
+        )
+
+
+def _names(classes: np.ndarray | None) -> list[str]:
+    """The columns of predictions of numbers, or of these classes."""
+    if classes is None:
+        return ["mean", "std", "lower", "upper", "epistemic_std", "unusual"]
+    probabilities = [f"P({name})" for name in classes]
+    return ["class", *probabilities, "entropy", "mutual_information", "unusual"]
+
+
 def predictions(model: Any, X: pd.DataFrame, level: float = 0.9) -> pd.DataFrame:
     """The predictions of all rows as a table; the last column tells which are unusual.
 
@@ -204,31 +231,24 @@ def predictions(model: Any, X: pd.DataFrame, level: float = 0.9) -> pd.DataFrame
             usual = getattr(model, "usual_uncertainty_", None)
             if usual is not None:
                 found["unusual"] = uncertainty(model, block) > usual
-            blocks.append(found.map(_short))
+            blocks.append(found)
             bar.update(len(block))
     return pd.concat(blocks, ignore_index=True)
 
 
-def _short(value: Any) -> Any:
-    """Six digits of a number: more would not be known, and are hard to read."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
 def _numbers(block: Any, level: float) -> pd.DataFrame:
-    lower, upper = block.interval(level)
-    return pd.DataFrame(
-        {
-            "mean": block.mean, "std": block.std, "lower": lower, "upper": upper,
-            "epistemic_std": np.sqrt(block.epistemic_var),
-        }
-    )  # fmt: skip
+    """Numbers with five digits of their row's standard deviation: more would not be known."""
+    decimals = np.maximum(4 - np.floor(np.log10(block.std)), 0)
+    columns = (block.mean, block.std, *block.interval(level), np.sqrt(block.epistemic_var))
+    rounded = (np.round(column * 10**decimals) / 10**decimals for column in columns)
+    return pd.DataFrame(dict(zip(_names(None), rounded, strict=False)))
 
 
 def _classes(model: Any, block: Any) -> pd.DataFrame:
-    proba = pd.DataFrame(block.proba, columns=[f"P({name})" for name in model.classes_])
     best = model.classes_[block.proba.argmax(axis=1)]
-    parts = {"entropy": block.entropy, "mutual_information": block.mutual_information}
-    return pd.concat([pd.DataFrame({"class": best}), proba, pd.DataFrame(parts)], axis=1)
+    numbers = (*block.proba.T, block.entropy, block.mutual_information)
+    rounded = (np.round(column.astype(float), 6) for column in numbers)
+    return pd.DataFrame(dict(zip(_names(model.classes_), (best, *rounded), strict=False)))
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

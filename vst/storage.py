@@ -128,6 +128,8 @@ def load(classes: Mapping[str, type], path: str | PathLike) -> Any:
     """Read an estimator back, which must be of one of these classes, given by name."""
     try:
         file = open(path, "rb")  # noqa: SIM115  closed below
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}: name one that holds a model") from None
     except IsADirectoryError:
         raise ValueError(f"{path} is a directory: name the file in it that holds a model") from None
     with file:

@@ -134,8 +134,8 @@ def _needs_options(path: Path, options: dict[str, str]) -> DataError:
     found += [f"encoded in {encoding}"] if encoding else []
     call = "".join(f", {option}={value!r}" for option, value in options.items())
     return DataError(
-        f"{path} must use commas and UTF-8, but looks {' and '.join(found)}: read it with "
-        f"pd.read_csv({path.name!r}{call}) and pass the DataFrame"
+        f"{path} must use commas and UTF-8, but looks {' and '.join(found)}: save it again "
+        f"in that form, or pass the DataFrame of pd.read_csv({path.name!r}{call})"
     )
 
 

@@ -91,6 +91,12 @@ def split_table(
     known = table[target].notna()
     if not known.any():
         raise DataError(f"the target {target!r} of {where} has no values: choose another column")
+    values = table.loc[known, target].unique()
+    if task != "regression" and len(values) < 2:
+        raise DataError(
+            f"the target {target!r} of {where} is {values[0]} in every row, so there is nothing to "
+            "predict: choose another target"
+        )
     classes = holds_classes(table[target]) if task == "auto" else task == "classification"
     dataset = _dataset(path_or_frame, table[known], target, where, name, classes=classes)
     features = table.loc[~known].drop(columns=target).reset_index(drop=True)
@@ -190,9 +196,9 @@ def _code_error(name: str, words: pd.Series, rows: int, where: str) -> DataError
     shown = ", ".join(map(repr, values[:3])) + (", ..." if values[3:] else "")
     return DataError(
         f"column {name!r} of {where} holds numbers, but {shown} in {len(words)} of {rows} rows: if this "
-        f"marks missing values, read the file with pd.read_csv(..., na_values={values[:3]}), drop or "
-        "fill in these rows and pass the DataFrame; if the column holds categories, pass the "
-        f"DataFrame with df[{name!r}].astype('category')"
+        f"marks missing values, leave these cells empty in the file, or pass the DataFrame of "
+        f"pd.read_csv(..., na_values={values[:3]}); if the column holds categories, pass the DataFrame "
+        f"with df[{name!r}].astype('category')"
     )
 
 
@@ -229,7 +235,7 @@ def _class_target(column: pd.Series, where: str) -> pd.Series:
         )
     if column.nunique() < 2:
         raise DataError(
-            f"the target {column.name!r} of {where} has one class, {column.iloc[0]!r}: classes can only "
+            f"the target {column.name!r} of {where} has one class, {column.iloc[0]!s}: classes can only "
             "be learned from two or more"
         )
     return column

@@ -285,7 +285,7 @@ class VariationalClassifier(ClassifierMixin, VariationalModel):
         self.classes_ = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class, {self.classes_[0]!r}: a classifier needs rows of at least two"
+                f"y has one class, {self.classes_[0]!s}: a classifier needs rows of at least two"
             )
         strange = np.setdiff1d(y, self.classes_).tolist()
         if strange:

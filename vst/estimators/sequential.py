@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from vst.arguments import count, share
 from vst.convergence import require_convergence
@@ -80,6 +80,8 @@ class SequentialModel(SingleModel):
     ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """More rows, standardised as the first ones were, and their weights; none of weight 0."""
         check_consistent_length(X, y)
+        if not _num_samples(X):
+            raise ValueError("partial_fit got no rows: X and y need at least one")
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True).astype(float)
         used = np.flatnonzero(weights)
         if len(used) < len(weights):
