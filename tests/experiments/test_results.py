@@ -176,6 +176,23 @@ def test_where_nothing_is_published_there_is_nothing_to_verify(elsewhere, capsys
     assert "no published results" in capsys.readouterr().err
 
 
+def test_a_sample_has_rows_of_every_experiment_and_none_that_take_long():
+    drawn = results.sample(20, seed=1, most_seconds=40)
+    assert len({(each.experiment, each.row["key"]) for each in drawn}) == 20
+    assert len({each.experiment for each in drawn}) > 8
+    assert max(each.seconds for each in drawn) <= 40
+    again = results.sample(20, seed=1, most_seconds=40)
+    assert [each.row["key"] for each in again] == [each.row["key"] for each in drawn]
+    other = results.sample(20, seed=2, most_seconds=40)
+    assert [each.row["key"] for each in other] != [each.row["key"] for each in drawn]
+
+
+def test_a_sample_is_computed_again_and_compared(elsewhere, capsys):
+    assert main(["run", "bandits", *SIXTH_SEED, "--publish"]) == 0
+    assert main(["results", "verify", "--cells", "2"]) == 0
+    assert capsys.readouterr().out.count("True") == 2
+
+
 def test_stale_rows_of_a_chosen_directory_are_computed_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     options = ["--profile", "smoke", "--models", "xgboost-1", "--workers", "0", "--out", "chosen"]

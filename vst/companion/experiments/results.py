@@ -155,7 +155,10 @@ def _checked(experiment: Experiment) -> list[Checked]:
         for job in experiment.jobs(PROFILES["paper"], compute=False)
         for cell in job.cells
     }
-    there = rows[rows["key"].isin(wanted)].drop_duplicates("key", keep="last")
+    scores = [name for name in COMPARED if name in rows]
+    # A fit that diverged has no score.
+    there = rows[rows["key"].isin(wanted) & rows[scores].notna().any(axis=1)]
+    there = there.drop_duplicates("key", keep="last")
     found = []
     for _, group in there.groupby(["dataset", "model"], sort=False):
         for row in ({str(key): row[key] for key in row} for row in group.to_dict("records")):
