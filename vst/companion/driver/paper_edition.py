@@ -9,21 +9,26 @@ from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
+from vst.errors import UserError
+
 #: What has no meaning on paper: scripts, buttons, filters, files to save, code that is folded away.
 #: A claim is unfolded among all claims, so that its chapter need not repeat the rule.
 DROPPED = (
-    "script, style, button, form, dialog, .headerlink, .filters, .controls, .chapter-cards, "
-    ".book-pdf, .no-print, details.hide.above-input, details.hide > summary, .tag_parameters, "
-    ".tag_injected-parameters, details[id^=shown-] dl, .sd-container-fluid:has(.sd-btn)"
+    "script, style, button, form, dialog, .headerlink, .filters, .controls, .book-pdf, "
+    "section:has(> h2):has(.chapter-cards), .no-print, details.hide.above-input, .tag_parameters, "
+    ".tag_injected-parameters, .output.stderr, details[id^=shown-] dl, .sd-container-fluid:has(.sd-btn)"
 )
 
-#: Tables wider than the paper are made smaller, once everything has its size.
+#: Tables wider than the paper are made smaller, the widest on a page that lies on its side.
 FIT = """
 addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
   document.querySelectorAll("article table").forEach((table) => {
-    const room = table.closest("section, article").clientWidth;
-    if (table.scrollWidth > room) table.style.zoom = room / table.scrollWidth;
+    const room = table.closest("section, article").clientWidth, width = table.scrollWidth;
+    const box = table.closest(".scores");
+    if (width > 1.4 * room && box) box.classList.add("lying");
+    const wide = box?.matches(".lying") ? box.clientWidth : room;
+    if (width > wide) table.style.zoom = wide / width;
   });
 });
 """
@@ -103,13 +108,17 @@ def _chapter(page: BeautifulSoup, name: str, pages: Path, names: Sequence[str]) 
     """A page's article without what paper cannot do, and with ids that are unique in the book."""
     article = page.select_one("article.bd-article")
     if article is None:
-        raise ValueError(f"{name} has no article")
+        raise UserError(f"{name}.html has no article that could be printed")
     for tag in article.select(DROPPED):
         tag.decompose()
     for tag in article.select("a[download]"):
         tag.replace_with(f"{tag.get_text()} [on the book's web page]")
     for tag in article.select("details"):
-        tag["open"] = ""
+        if "claim" in tag.get("class", []):
+            tag["open"] = ""
+        elif tag.summary:  # what a page folds away, without the frame and its button
+            tag.summary.decompose()
+            tag.unwrap()
     for tag in article.select("[id]"):
         tag["id"] = f"{key(name)}--{tag['id']}"
     for tag in article.select("a[href]"):
