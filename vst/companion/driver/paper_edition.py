@@ -114,7 +114,7 @@ def _chapter(page: BeautifulSoup, name: str, pages: Path, names: Sequence[str]) 
     for tag in article.select("a[download]"):
         tag.replace_with(f"{tag.get_text()} [on the book's web page]")
     for tag in article.select("details"):
-        if "claim" in tag.get("class", []):
+        if "claim" in tag.get_attribute_list("class"):
             tag["open"] = ""
         elif tag.summary:  # what a page folds away, without the frame and its button
             tag.summary.decompose()
