@@ -2,7 +2,7 @@
 "use strict";
 
 // The width of the text on A4 in pixels, at the size of type on a screen.
-const PAPER = 850;
+const PAPER = 790;
 
 const page = document.documentElement;
 const tables = document.querySelectorAll("article table");

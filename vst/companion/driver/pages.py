@@ -89,12 +89,12 @@ def complete_page(
     """Put the thumbnails into a page, and its description into its head."""
     if doctree is None:  # a search page, an index
         return
-    image = thumbnail(app, pagename)
+    image, title = thumbnail(app, pagename), app.env.titles[pagename].astext()
     facts = {
         "og:type": "website" if pagename == app.config.root_doc else "article",
         "og:site_name": app.config.html_title,
-        "og:title": app.env.titles[pagename].astext(),
-        "og:description": description(doctree),
+        "og:title": title,
+        "og:description": description(doctree) or f"{title}: {app.config.html_title}",
     }
     if address := app.config.html_baseurl:  # other sites need whole addresses
         facts["og:url"] = f"{address.rstrip('/')}/{pagename}.html"
