@@ -9,7 +9,7 @@ CHECK_PYTHON = @$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 	% (sys.version_info[0], sys.version_info[1], sys.argv[1]))' '$(PYTHON)'
 
 .DEFAULT_GOAL := help
-.PHONY: help test book serve verify bench lint format hooks dist lock clean
+.PHONY: help test book pdf serve verify bench lint format hooks dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -17,8 +17,12 @@ help: ## list the targets
 test: .venv/installed ## run the test suite
 	$(BIN)/python -m pytest
 
-book: .venv/installed ## execute the chapters and build the book's HTML
+book: .venv/installed ## execute the chapters, build the book's pages, and a PDF if there is Chromium
 	$(BIN)/vst book build
+
+pdf: .venv/installed ## print the book as a PDF, beside its pages (needs Chromium)
+	$(BIN)/vst book build --no-pdf
+	$(BIN)/vst book pdf
 
 serve: book ## build the book and show it at a local address
 	$(BIN)/vst book serve

@@ -71,7 +71,7 @@ def starts(root):
 
 
 def build(root, *options):
-    return main(["book", "build", "--root", str(root), *options])
+    return main(["book", "build", "--no-pdf", "--root", str(root), *options])
 
 
 def test_a_book_is_executed_and_built(root, capfd):

@@ -26,16 +26,6 @@ def test_the_scoreboard_counts_the_words():
     assert tile["href"] == "claims.html#not-reproduced"
 
 
-def test_the_summary_counts_what_can_be_tested():
-    found = [a_verdict(word) for word in ("holds", "fails", "fails", "partly", "undecided")]
-    text = claims.summary(found).text
-    assert (
-        "Of the 4 claims of the paper that can be tested, 1 holds here, 1 holds in part, and 2 do not"
-        in text
-    )
-    assert "and 1 does not" in claims.summary(found[:2]).text
-
-
 @pytest.mark.parametrize("holds", WORDS)
 @pytest.mark.parametrize("show", [claims.browse, claims.of_chapter])
 def test_a_shown_verdict_names_its_claim(show, holds):

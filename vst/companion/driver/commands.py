@@ -53,8 +53,23 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="URL",
         help="address of the sources on GitHub: pages link to it, and chapters open in Colab",
     )
+    build.add_argument(
+        "--pdf",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="print the book as a PDF too, if Chromium is installed (default: yes)",
+    )
     _add_root(build)
     build.set_defaults(run=_build)
+
+    pdf = actions.add_parser(
+        "pdf",
+        help="print the built book as one PDF (needs Chromium)",
+        description="Print the pages that vst book build has made as one PDF beside them, to which "
+        "the first page then links. Needs Chromium or Google Chrome.",
+    )
+    _add_root(pdf)
+    pdf.set_defaults(run=_pdf)
 
     listing = actions.add_parser("parameters", help="list the chapters and their parameters")
     listing.add_argument("chapter", nargs="*", help="names of chapters (default: all)")
@@ -87,6 +102,7 @@ def _installed() -> Iterator[None]:
 def _build(options: argparse.Namespace) -> int:
     with _installed():
         from vst.companion.driver.driver import build
+        from vst.companion.driver.printing import PDF, find_browser, print_book
 
     page = build(
         options.root.resolve(),
@@ -98,6 +114,20 @@ def _build(options: argparse.Namespace) -> int:
         repository=options.repository,
     )
     print(f"\nThe book is at {page}")
+    if not options.pdf or find_browser() is None or (page.parent / PDF).exists():
+        return 0
+    try:
+        print(f"and for paper at {print_book(options.root.resolve())}")
+    except UserError as error:  # the pages are there, and say nothing of a PDF
+        print(f"and has no PDF: {error}")
+    return 0
+
+
+def _pdf(options: argparse.Namespace) -> int:
+    with _installed():
+        from vst.companion.driver.printing import print_book
+
+    print(f"The book for paper is at {print_book(options.root.resolve())}")
     return 0
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -13,6 +14,7 @@ from vst.companion.driver import freshness, record
 from vst.companion.driver.chapters import Chapter, chapters, named, values_for
 from vst.companion.driver.execution import Execution, run_all
 from vst.companion.driver.execution import record as record_of
+from vst.companion.driver.printing import PDF
 from vst.companion.experiments.profiles import profile as known_profile
 from vst.errors import UserError
 from vst.runtime import available_cores
@@ -104,8 +106,23 @@ def copy_sources(root: Path, executed: Path, repository: str = "") -> None:
     if repository:
         config["repository"] = {"url": repository, "branch": "main"}
         config["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
-        config.setdefault("html", {})["use_repository_button"] = True
+        html = config.setdefault("html", {})
+        html["use_repository_button"] = True
+        html.setdefault("baseurl", pages_of(repository))
     (executed / "_config.yml").write_text(yaml.safe_dump(config))
+
+
+def pages_of(repository: str) -> str:
+    """Where GitHub publishes the pages of a repository; empty if it is elsewhere.
+
+    Examples
+    --------
+    >>> pages_of("https://github.com/someone/book")
+    'https://someone.github.io/book'
+    """
+    parts = urlsplit(repository)
+    owner, _, name = parts.path.strip("/").partition("/")
+    return f"https://{owner}.github.io/{name}" if parts.netloc == "github.com" else ""
 
 
 def _execution(
@@ -145,6 +162,7 @@ def build_html(source: Path, output: Path) -> Path:
         # would be lost.
         shutil.rmtree(output / ".doctrees", ignore_errors=True)
     stamp.unlink(missing_ok=True)
+    (output / "html" / PDF).unlink(missing_ok=True)  # of the pages before
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", str(output.parent), "-W", "-n", "--keep-going"]
     command = [str(jupyter_book), "build", str(source), *options]

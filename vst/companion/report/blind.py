@@ -16,7 +16,7 @@ from vst.companion.paper.scores import scores_of
 from vst.companion.report.hover import Svg, hoverable
 from vst.companion.report.scores import Score
 from vst.companion.report.style import GREY, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, listed, number
 
 SCORES = {"log_likelihood": "log-likelihood", "rmse": "RMSE", "crps": "CRPS"}
 
@@ -54,7 +54,7 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
         f"{len(ranked.mean)} models over {sets}.** "
     )
     text += (
-        f"Its distance to {_listed(close)} is below the critical difference of "
+        f"Its distance to {listed([label(model) for model in close])} is below the critical difference of "
         f"{number(ranked.critical_difference, 1)}. "
         if close
         else "Every other model is behind by more than the critical difference. "
@@ -166,8 +166,3 @@ def _robust(one: Again) -> str:
     if not one.is_decided:
         return "not decided yet"
     return "yes" if one.is_robust else "**no**"
-
-
-def _listed(models: Sequence[str]) -> str:
-    names = [label(model) for model in models]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -18,23 +18,11 @@ def scoreboard(verdicts: Sequence[Verdict], page: str = "") -> Html:
     """Count the verdicts: one screen, one bar; each count leads to its claims on a page."""
     counts = Counter(verdict.word for verdict in verdicts)
     tiles = "".join(
-        f'<a class="tile {_class(word)}" href="{escape(page)}#{_class(word)}">'
+        f'<a class="tile {css_class(word)}" href="{escape(page)}#{css_class(word)}">'
         f"<b>{counts[word]}</b> {escape(word)}</a>"
         for word in WORDS.values()
     )
     return Html(f'<div class="scoreboard"><p>{len(verdicts)} claims:</p>{tiles}</div>')
-
-
-def summary(verdicts: Sequence[Verdict]) -> Html:
-    """One sentence for a reader who reads no other."""
-    decided = [one for one in verdicts if one.word != WORDS["undecided"]]
-    counts = Counter(one.word for one in decided)
-    hold, partly, fail = (counts[WORDS[name]] for name in ("holds", "partly", "fails"))
-    return Html(
-        f"<p><b>Of the {len(decided)} claims of the paper that can be tested, "
-        f"{_verb(hold, 'hold')} here, {_verb(partly, 'hold')} in part, "
-        f"and {_verb(fail, 'do')} not.</b></p>"
-    )
 
 
 def failed(verdicts: Sequence[Verdict]) -> Html:
@@ -54,7 +42,7 @@ def browse(verdicts: Sequence[Verdict]) -> Html:
     chapters = dict.fromkeys(one.claim.chapter for one in verdicts)
     options = "".join(f'<option value="{escape(c)}">{escape(c)}</option>' for c in chapters)
     buttons = "".join(
-        f'<button type="button" id="{_class(word)}" value="{_class(word)}">{escape(word)}</button>'
+        f'<button type="button" id="{css_class(word)}" value="{css_class(word)}">{escape(word)}</button>'
         for word in WORDS.values()
     )
     return Html(
@@ -113,7 +101,7 @@ def _entry(one: Verdict, prefix: str) -> str:
     }
     lines = "".join(f"<dt>{head}</dt><dd>{fact}</dd>" for head, fact in facts.items())
     return (
-        f'<details class="claim" id="{prefix}-{name}" data-verdict="{_class(one.word)}" '
+        f'<details class="claim" id="{prefix}-{name}" data-verdict="{css_class(one.word)}" '
         f'data-chapter="{chapter}"><summary>{mark(one)} '
         f"<span>{escape(one.claim.says)} <small>{escape(one.here.numbers)}</small></span></summary>"
         f"<dl>{lines}</dl></details>"
@@ -123,7 +111,7 @@ def _entry(one: Verdict, prefix: str) -> str:
 def mark(verdict: Verdict) -> str:
     """The verdict as every page shows it: an HTML element that carries the claim's id."""
     return (
-        f'<span class="verdict {_class(verdict.word)}" data-claim="{escape(verdict.claim.id)}">'
+        f'<span class="verdict {css_class(verdict.word)}" data-claim="{escape(verdict.claim.id)}">'
         f"{escape(verdict.word)}</span>"
     )
 
@@ -159,13 +147,8 @@ def _own(paper: Judgement | None) -> str:
     return PRINTS_NONE if paper is None else f"{paper.holds}: {paper.numbers}"
 
 
-def _verb(count: int, plural: str) -> str:
-    """A number and its verb."""
-    singular = {"hold": "holds", "do": "does"}[plural]
-    return f"{count} {singular if count == 1 else plural}"
-
-
-def _class(word: str) -> str:
+def css_class(word: str) -> str:
+    """A verdict's word as the name of its style."""
     return word.replace(" ", "-")
 
 

@@ -1,7 +1,7 @@
 """Figures whose marks have tooltips."""
 
-from dataclasses import dataclass
-from io import StringIO
+from dataclasses import dataclass, field
+from io import BytesIO, StringIO
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -16,12 +16,16 @@ for prefix, name in NAMES.items():
 
 @dataclass(frozen=True)
 class Svg:
-    """A vector graphic for a notebook."""
+    """A vector graphic for a notebook, and its pixels for a thumbnail."""
 
-    text: str
+    text: str = field(repr=False)
+    pixels: bytes = field(default=b"", repr=False)
 
     def _repr_svg_(self) -> str:
         return self.text
+
+    def _repr_png_(self) -> bytes | None:
+        return self.pixels or None
 
 
 def hoverable(figure: Figure) -> Svg:
@@ -35,13 +39,14 @@ def hoverable(figure: Figure) -> Svg:
         if not str(line.get_label()).startswith("_"):  # matplotlib's own labels do
             line.set_gid(f"mark-{i}")
             said[f"mark-{i}"] = str(line.get_label())
-    drawn = StringIO()
+    drawn, pixels = StringIO(), BytesIO()
     with plt.style.context(STYLE):
         figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+        figure.savefig(pixels, format="png", bbox_inches="tight")
     root = ElementTree.fromstring(drawn.getvalue())
     for group in root.iter(f"{{{NAMES['']}}}g"):
         if group.get("id") in said:
             title = ElementTree.Element(f"{{{NAMES['']}}}title")
             title.text = said[str(group.get("id"))]
             group.insert(0, title)
-    return Svg(ElementTree.tostring(root, encoding="unicode"))
+    return Svg(ElementTree.tostring(root, encoding="unicode"), pixels.getvalue())

@@ -69,5 +69,5 @@ def round_numbers(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def show_vectors() -> None:
-    """Show figures in a notebook as vector graphics, sharp at any size."""
-    set_matplotlib_formats("svg")
+    """Show figures in a notebook as vector graphics, sharp at any size; thumbnails need pixels too."""
+    set_matplotlib_formats("svg", "png")

@@ -5,6 +5,7 @@ Users choose the names of files and columns, so tags in them are shown as text.
 
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -118,6 +119,18 @@ def number(value: float, decimals: int = 3) -> str:
     if float(text) == 0:
         text = text.removeprefix("-")
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence.
+
+    Examples
+    --------
+    >>> listed(["one"]), listed(["one", "two", "three"])
+    ('one', 'one, two and three')
+    """
+    *before, last = parts
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _cell(value: object) -> str:
