@@ -47,14 +47,15 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
     if not len(ranked.mean):
         return NOTHING
     first, *others = ranked.mean.index
-    close = [m for m in others if ranked.mean[m] - ranked.mean[first] < ranked.critical_difference]
+    near = ranked.mean[first] + ranked.critical_difference
+    close = listed([label(model) for model in others if ranked.mean[model] < near])
     sets = "1 data set" if ranked.datasets == 1 else f"{ranked.datasets} data sets"
     text = (
         f"**By log-likelihood {label(first)} has the best mean rank, {number(ranked.mean[first], 1)} of "
         f"{len(ranked.mean)} models over {sets}.** "
     )
     text += (
-        f"Its distance to {listed([label(model) for model in close])} is below the critical difference of "
+        f"Its distance to {close} is below the critical difference of "
         f"{number(ranked.critical_difference, 1)}. "
         if close
         else "Every other model is behind by more than the critical difference. "

@@ -126,11 +126,12 @@ def listed(parts: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> listed(["one"]), listed(["one", "two", "three"])
-    ('one', 'one, two and three')
+    >>> listed([]), listed(["one"]), listed(["one", "two", "three"])
+    ('', 'one', 'one, two and three')
     """
-    *before, last = parts
-    return f"{', '.join(before)} and {last}" if before else last
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _cell(value: object) -> str:
