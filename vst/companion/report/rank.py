@@ -12,11 +12,9 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.models import label
+from vst.companion.report.scores import ROUNDED
 from vst.companion.report.style import BLUE, ORANGE, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
-
-#: Data sets whose targets are whole numbers.
-ROUNDED = ("wine",)
 
 COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
 

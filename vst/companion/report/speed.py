@@ -129,7 +129,7 @@ def models_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
             text = "" if pd.isna(ratio) else f"{bound}{ratio:.2g} x"
             row[label(name)] = text if tuned[name][dataset] or not text else f"({text})"
         rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="model")
 
 
 def memory_table(models: pd.DataFrame) -> MarkdownTable:

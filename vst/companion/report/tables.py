@@ -15,9 +15,15 @@ import pandas as pd
 
 @dataclass(frozen=True, eq=False)
 class MarkdownTable:
-    """A DataFrame of text that a notebook renders as a Markdown table; numbers are right-aligned."""
+    """A DataFrame of text that a notebook renders as a Markdown table; numbers are right-aligned.
+
+    If ``choose`` says what the columns are, except for the first ones (``keep``), a phone shows one of
+    them at a time.
+    """
 
     frame: pd.DataFrame
+    choose: str = ""
+    keep: int = 1
 
     def _repr_markdown_(self) -> str:
         if self.frame.empty:
@@ -28,7 +34,11 @@ class MarkdownTable:
             ["---:" if number else "---" for number in numeric],
             *(list(map(_cell, row)) for row in self.frame.itertuples(index=False)),
         ]
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        if not self.choose:
+            return table
+        mark = f'<div data-choose="{escape(self.choose)}" data-keep="{self.keep}"></div>'
+        return f"{mark}\n\n{table}"
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,17 @@ def number(value: float, decimals: int = 3) -> str:
     if float(text) == 0:
         text = text.removeprefix("-")
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "data set"), counted(2000, "fit")
+    ('1 data set', '2,000 fits')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _cell(value: object) -> str:
