@@ -11,7 +11,7 @@ from vst.companion.experiments.beyond import VARIANTS, condition_number
 from vst.companion.experiments.datasets import is_here
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.report.style import BLUE, GREEN, ORANGE, VERMILLION, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, counted, number
 
 #: Names of the options on the page.
 NAMES = {
@@ -98,10 +98,11 @@ def hurts(results: pd.DataFrame, score: str) -> Markdown:
     for variant, name in NAMES.items():
         part = found[found["variant"] == variant]
         up, down = part[part["mean"] > part["error"]], part[part["mean"] < -part["error"]]
-        worse = ", ".join(dataset_label(d) for d in down["dataset"]) or "none"
+        named = ", ".join(dataset_label(d) for d in down["dataset"])
+        worse = f"{len(down)}: {named}" if named else "none"
         lines.append(
-            f"- **{name}** is clearly better on {len(up)} of {len(part)} data sets, and clearly worse "
-            f"on {len(down)}: {worse}."
+            f"- **{name}** is clearly better on {len(up)} of {counted(len(part), 'data set')}, and "
+            f"clearly worse on {worse}."
         )
     return Markdown("\n".join(lines))
 
