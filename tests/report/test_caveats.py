@@ -40,5 +40,5 @@ def test_an_error_bar_is_set_apart(error, html):
 def test_a_wide_table_says_what_its_columns_are():
     html = wide(["model", "<b>"], ["a"], [Row(["VST", "x"], ["<td>1</td>"])], choose="table").text
     assert '<div class="scores" data-choose="table" data-keep="2">' in html
-    assert "<th>&lt;b&gt;</th><th>a</th>" in html
-    assert "<tr><th>VST</th><td>x</td><td>1</td></tr>" in html
+    assert "<th class=kept>&lt;b&gt;</th><th>a</th>" in html
+    assert "<tr><th>VST</th><td class=kept>x</td><td>1</td></tr>" in html

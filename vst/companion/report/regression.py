@@ -51,12 +51,13 @@ def tuned_values(datasets: Sequence[str]) -> Html:
         for i, (name, range_) in enumerate(model.all_ranges().items()):
             origin = "" if model.ranges.get(name) == range_ else "<small> ours</small>"
             values = (
-                _value(chosen.get((dataset, model.id), {}).get(name, "")) for dataset in datasets
+                _value(chosen.get((dataset, model.id), {}).get(name, "\N{EN DASH}"))
+                for dataset in datasets
             )
             heads = [
                 model.label if i == 0 else "", name.replace("_", " "), range_text(range_) + origin,
             ]  # fmt: skip
-            cells = [f"<td>{value}</td>" for value in values]
+            cells = [f"<td class=words>{value}</td>" for value in values]
             rows.append(Row(heads, cells, rule=i == 0 and bool(rows)))
     labels = [dataset_label(name) for name in datasets]
     return wide(["Model", "Setting", "Range"], labels, rows)
@@ -305,4 +306,6 @@ def song_note(datasets: Sequence[str]) -> Markdown:
 
 
 def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value)

@@ -33,7 +33,8 @@ def wide(
     choose
         What the others are: the label of the list to choose one from.
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in (*kept, *columns))
+    head = "".join(f"<th class=kept>{escape(name)}</th>" for name in kept)
+    head += "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join(map(_row, rows))
     return Html(
         f'<div class="scores" data-choose="{escape(choose)}" data-keep="{len(kept)}"><table><thead>'
@@ -55,5 +56,5 @@ def with_error(mean: str, error: str, *, bold: bool = False) -> str:
 
 def _row(row: Row) -> str:
     first, *others = row.heads
-    heads = f"<th>{first}</th>" + "".join(f"<td>{cell}</td>" for cell in others)
+    heads = f"<th>{first}</th>" + "".join(f"<td class=kept>{cell}</td>" for cell in others)
     return f"<tr{' class=rule' if row.rule else ''}>{heads}{''.join(row.cells)}</tr>"
