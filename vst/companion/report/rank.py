@@ -117,7 +117,8 @@ def slope_table(found: pd.DataFrame) -> MarkdownTable:
                 "AUROC at rank 1": found["rank 1"].map(number),
                 "at full rank": found["full"].map(number),
                 "per doubling": [
-                    f"{number(slope, 4)} ± {number(error, 4)}"
+                    # Where all scores are the same, the line has no error.
+                    number(slope, 4) + ("" if np.isnan(error) else f" ± {number(error, 4)}")
                     for slope, error in zip(found["slope"], found["error"], strict=True)
                 ],
                 "rank": found["effect"],
