@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
+from IPython.display import display
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,11 @@ class Markdown:
 
     def _repr_markdown_(self) -> str:
         return without_tags(self.text)
+
+    def _ipython_display_(self) -> None:
+        # Without this a notebook shows the object itself where there is nothing to say.
+        if self.text:
+            display({"text/markdown": self._repr_markdown_()}, raw=True)
 
 
 @dataclass(frozen=True)
