@@ -83,6 +83,11 @@ def test_reached_allows_the_printed_error_bar():
     assert found.to_dict() == {"power": True, "wine": False}
 
 
+def test_a_miss_that_the_printed_precision_hides_is_none():
+    frame = scores_of(fits([0.0216] * 2), "log_likelihood")  # the paper: 0.024 ± 0.002
+    assert reached(frame, "log_likelihood", ["vst-linear"])["reached"].item()
+
+
 def test_reached_turns_round_for_errors():
     frame = scores_of(fits([9.0, 9.0], column="rmse"), "rmse")
     assert not reached(frame, "rmse", ["vst-linear"])["reached"].item()
