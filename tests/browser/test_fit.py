@@ -64,6 +64,7 @@ def test_a_phone_shows_the_column_that_is_chosen(browser, book_url, name):
         assert first == names[0]
         Select(choice.find_element("css selector", "select")).select_by_visible_text(names[-1])
         assert browser.execute_script(HEADS, choice) == [*kept, names[-1]]
+    assert browser.execute_script(SCROLLING.replace(", .pst-scrollable-table-container", "")) == []
     assert chromium.console_errors(browser) == []
 
 
