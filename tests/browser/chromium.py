@@ -19,7 +19,7 @@ from selenium.webdriver.chrome.service import Service
 PROBES = Path(__file__).with_name("probes.js").read_text(encoding="utf-8")
 
 #: Widths of a window in pixels.
-WIDTHS = {"desktop": 1280, "tablet": 1024, "phone": 390}
+WIDTHS = {"desktop": 1400, "tablet": 800, "phone": 400}
 THEMES = ("light", "dark")
 
 #: The least contrast of text that WCAG 2 allows at level AA.

@@ -13,7 +13,10 @@ SOURCES = {
 
 #: Anywhere, code's outputs included.
 ACCIDENTS = {
-    "object instead of its picture": re.compile(r"<Figure size|<[\w.]+ (?:object )?at 0x"),
+    "object instead of its picture": re.compile(
+        r"<Figure size|<[\w.]+ (?:object )?at 0x|\b(?:Markdown|Html)\(text="
+    ),
+    "progress bar": re.compile(r"\d+%\|"),
     "traceback": re.compile(r"Traceback \(most recent call last\)"),
 }
 

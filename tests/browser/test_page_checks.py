@@ -28,6 +28,8 @@ FAULTS = {
     "a role": ("<p>see {eq}`sum`</p>", "role or directive: {eq}"),
     "a directive": ("<p>:::{note}</p>", "role or directive: :::"),
     "an object": ("<pre>&lt;Figure size 640x480&gt;</pre>", "object instead of its picture"),
+    "an empty object": ("<pre>Markdown(text='')</pre>", "object instead of its picture"),
+    "a progress bar": ("<pre>predicting: 100%|█| 206/206</pre>", "progress bar"),
     "a traceback": ("<pre>Traceback (most recent call last)</pre>", "traceback"),
     "a second title": ("<h1>Second</h1>", "2 headings of level 1"),
     "a wide page": ('<p style="width: 1000px">wide</p>', "phone: scrolls sideways by"),

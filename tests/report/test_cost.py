@@ -54,7 +54,17 @@ def test_models_can_be_told_apart():
 
 def test_every_model_is_drawn(results):
     figure = cost.quality_against_time(results, ["boston"])
-    assert len(figure.legends[0].get_texts()) == 3
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(names) == 3 + 1
+    assert names[-1] == "far below the others"
+
+
+def test_the_legend_has_a_models_own_mark_where_it_is_off_the_scale(results):
+    far = results.assign(dataset="boston")
+    far.loc[far["model"] == far["model"].iloc[0], "log_likelihood"] = -1e4
+    *lines, _ = cost.quality_against_time(far, ["boston"]).legends[0].get_lines()
+    marks = {model.label: model.mark for model in MODELS}
+    assert {line.get_label(): line.get_marker() for line in lines}.items() <= marks.items()
 
 
 def test_more_workers_help_until_the_longest_job_is_left(results):

@@ -1,5 +1,6 @@
 import pandas as pd
 
+from vst.companion.experiments import datasets, distances
 from vst.companion.report import ood
 
 
@@ -15,6 +16,15 @@ def test_the_table_sets_soft_trees_beside_distances():
     assert row["VST (CV)"] == "0.850"
     assert row["VST (linear)"] == ""
     assert row["paper's VST (linear)"] == "0.655"
+
+
+def test_a_reader_without_the_outside_rows_gets_the_stored_distances(monkeypatch):
+    monkeypatch.setattr(distances, "computed", lambda dataset: None)
+    nothing = pd.DataFrame(columns=["model", "dataset", "fold", "auroc"])
+    by_dataset = {name: distances.distances(name) for name in datasets.papers()}
+    rows = ood.distance_table(nothing, by_dataset).frame
+    assert len(rows) == len(datasets.papers())
+    assert rows["Mahalanobis distance"].astype(float).between(0, 1).all()
 
 
 def test_models_that_reach_the_paper_are_counted_per_data_set():

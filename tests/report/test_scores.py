@@ -50,7 +50,9 @@ def table_of(frame, datasets, table="log_likelihood"):
 def test_the_table_shows_ours_above_the_papers_with_a_sign():
     paper = printed("log_likelihood").set_index(["model", "dataset"])["mean"]
     html = table_of(fits([0.9, 1.1]), ["power"])
-    assert '<td class="better"><b>1.000 ± 0.141</b><br><small>▲ 0.024 ± 0.002</small></td>' in html
+    ours = '<b>1.000</b><span class="bar"> ± 0.141</span>'
+    theirs = '▲ 0.024<span class="bar"> ± 0.002</span>'
+    assert f'<td class="better">{ours}<br><small>{theirs}</small></td>' in html
     assert paper["vst-linear", "power"] == 0.024
     # Rows of the paper that have no fits are there, with a dash.
     assert "XBART (1 tree)" in html
@@ -70,7 +72,7 @@ def test_a_part_of_a_data_set_is_not_compared_with_the_whole():
     html = table_of(fits([5.0, 5.1], dataset="song_8k"), ["song_8k"])
     assert "song (8k)" in html
     assert "▲" not in html
-    assert "0.579 ± 0.002" in html
+    assert '0.579<span class="bar"> ± 0.002</span>' in html
 
 
 def test_reached_allows_the_printed_error_bar():
@@ -79,6 +81,11 @@ def test_reached_allows_the_printed_error_bar():
     )
     found = reached(frame, "log_likelihood", ["vst-linear"]).set_index("dataset")["reached"]
     assert found.to_dict() == {"power": True, "wine": False}
+
+
+def test_a_miss_that_the_printed_precision_hides_is_none():
+    frame = scores_of(fits([0.0216] * 2), "log_likelihood")  # the paper: 0.024 ± 0.002
+    assert reached(frame, "log_likelihood", ["vst-linear"])["reached"].item()
 
 
 def test_reached_turns_round_for_errors():

@@ -20,7 +20,7 @@ from vst.companion.models import label
 from vst.companion.paper import BANDITS, bold_cells, printed
 from vst.companion.paper.claims import NEAR_ZERO
 from vst.companion.report.style import COLOURS, label_logarithmic, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, counted, number
 
 #: The agents of the paper's table, and all of ours, in the order of the rows.
 IN_PAPER = ("random", "vst", "sglb", "xbart")
@@ -32,8 +32,8 @@ def availability(loaded: Obtained) -> Markdown:
     runs = loaded.results
     seeds = runs.groupby(["dataset", "model"])["seed"].nunique()
     text = (
-        f"{len(runs)} runs: {runs['dataset'].nunique()} bandits, {runs['model'].nunique()} agents, "
-        f"{_range(seeds)} seeds each."
+        f"{counted(len(runs), 'run')}: {counted(runs['dataset'].nunique(), 'bandit')}, "
+        f"{counted(runs['model'].nunique(), 'agent')}, {_range(seeds)} seeds each."
     )
     if loaded.missing:
         text += (
@@ -60,7 +60,7 @@ def regret_table(loaded: Obtained) -> MarkdownTable:
         for source, cells in texts.items()
         if any((model, bandit) in cells for bandit in BANDITS)
     ]
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="bandit")
 
 
 @styled
@@ -125,7 +125,7 @@ def explored(loaded: Obtained) -> Figure:
             share = pulls / np.maximum(pulls.sum(axis=0), 1)
             image = axis.imshow(
                 share, origin="lower", aspect="auto", extent=(-1, 1, -0.5, arms - 0.5),
-                vmin=0, vmax=1, cmap="viridis",
+                vmin=0, vmax=1, cmap="Blues",
             )  # fmt: skip
         line[0].set_ylabel(f"{label(model)}\narm", fontsize=8.5)
     for period, axis in enumerate(axes[0]):
@@ -150,7 +150,7 @@ def time_table(loaded: Obtained) -> MarkdownTable:
         for model in ORDER
         if model in set(frame["model"])
     ]
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="bandit")
 
 
 def constants_table() -> MarkdownTable:
@@ -194,7 +194,7 @@ def trials_table() -> MarkdownTable:
                     ratio = f"{means[name, bandit, i] / means[name, bandit].min():.2f}"
                     row[bandit] = f"**{ratio}**" if chosen.get((name, bandit)) == i else ratio
             rows += [row] if len(row) > 2 else []
-    return MarkdownTable(pd.DataFrame(rows).fillna(""))
+    return MarkdownTable(pd.DataFrame(rows).fillna(""), choose="bandit", keep=2)
 
 
 def random_agreement(loaded: Obtained) -> Markdown:

@@ -14,6 +14,7 @@ from vst.companion.classifiers import CLASSIFIERS
 from vst.companion.experiments.classification import BINS, MEASURES, load
 from vst.companion.report.style import GREY, label_logarithmic, styled
 from vst.companion.report.tables import Html, Markdown, MarkdownTable, number
+from vst.companion.report.wide import Row, wide, with_error
 
 #: Log losses that differ by no more than this are level.
 LEVEL = 0.005
@@ -106,8 +107,7 @@ def score_table(results: pd.DataFrame, tables: Sequence[str], score: str = "log_
     """
     mean, error = means(results, score), deviations(results, score)
     shown = [name for name in tables if name in mean.columns]
-    head = "".join(f"<th>{escape(_label(name))}</th>" for name in shown)
-    body = []
+    rows = []
     for row in (row for row in CLASSIFIERS.values() if row.id in mean.index):
         cells = []
         for name in shown:
@@ -119,14 +119,9 @@ def score_table(results: pd.DataFrame, tables: Sequence[str], score: str = "log_
             known = {model: each for model, each in values.items() if not np.isnan(each)}
             best = (max if score == "accuracy" else min)(known, key=known.__getitem__)
             level = abs(value - values[best]) <= bar + bars[best]
-            text = f"{number(value)} <small>± {number(bar)}</small>"
-            cells.append(f"<td><b>{text}</b></td>" if level else f"<td>{text}</td>")
-        rule = " class=rule" if row.id == PEERS[0] else ""
-        body.append(f"<tr{rule}><th>{escape(row.label)}</th>{''.join(cells)}</tr>")
-    return Html(
-        '<div class="scores"><table><thead><tr><th>Model</th>'
-        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+            cells.append(f"<td>{with_error(number(value), number(bar), bold=level)}</td>")
+        rows.append(Row([escape(row.label)], cells, rule=row.id == PEERS[0]))
+    return wide(["Model"], [_label(name) for name in shown], rows, choose="table")
 
 
 def table_facts(results: pd.DataFrame, tables: Sequence[str]) -> MarkdownTable:
@@ -281,7 +276,7 @@ def detection_table(results: pd.DataFrame, tables: Sequence[str]) -> MarkdownTab
                 for name in shown
             }
             rows.append({"model": f"{row.label}, {measure.replace('_', ' ')}", **cells})
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="table")
 
 
 def detection_summary(results: pd.DataFrame) -> Markdown:

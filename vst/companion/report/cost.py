@@ -6,13 +6,13 @@ from math import ceil
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.experiments.trials import tuned_table
 from vst.companion.models import MODEL_BY_ID, MODELS, label
-from vst.companion.report.style import label_logarithmic, styled
+from vst.companion.report.style import GREY, label_logarithmic, styled
 from vst.companion.report.tables import MarkdownTable, number
 from vst.errors import UserError
 
@@ -72,7 +72,6 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
                 color=model.colour,
                 ms=5,
                 clip_on=False,
-                label=model.label,
                 mfc=model.colour if row.best else "none",
             )
         front = part[part["best"]]
@@ -87,15 +86,21 @@ def quality_against_time(results: pd.DataFrame, datasets: Sequence[str]) -> Figu
         axis.set_xlabel("seconds per fold")
     for axis in axes[:, 0]:
         axis.set_ylabel("log-likelihood")
-    handles: dict[str, Artist] = {}
-    for axis in axes.flat:
-        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
-            handles.setdefault(name, handle)
-    order = [m.label for m in MODELS if m.label in handles]
-    figure.legend(
-        [handles[name] for name in order], order, loc="outside lower center", ncols=5, fontsize=8
-    )
+    figure.legend(handles=_legend(found), loc="outside lower center", ncols=5, fontsize=8)
     return figure
+
+
+def _legend(found: pd.DataFrame) -> list[Line2D]:
+    """Each model's own mark, also where a panel shows it off the scale, and the mark for that."""
+    marks = [
+        Line2D([], [], ls="none", marker=m.mark, color=m.colour, ms=5, label=m.label)
+        for m in MODELS
+        if m.id in set(found["model"])
+    ]
+    below = Line2D(
+        [], [], ls="none", marker="v", color=GREY, mfc="none", ms=5, label="far below the others"
+    )
+    return [*marks, below]
 
 
 def front_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable:

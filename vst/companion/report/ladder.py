@@ -11,7 +11,7 @@ from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.experiments.ladder import BESIDE, LEVEL, RUNGS
 from vst.companion.models import BLUE, GREEN, GREY, ORANGE, VERMILLION
 from vst.companion.report.style import styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, counted, number
 
 #: The colour and the mark of each rung, from the bottom up.
 MARKS = dict(
@@ -68,7 +68,7 @@ def score_table(
             for name, value in values.astype(float).to_dict().items()
         }
         rows.append({"data set": dataset_label(dataset), **cells})
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="rung")
 
 
 def _bold(text: str, *, bold: bool) -> str:
@@ -93,7 +93,7 @@ def step_table(results: pd.DataFrame) -> MarkdownTable | Markdown:
                 "RMSE": f"{_signed(100 * error.median(), 0)} %" if len(error) else "",
                 "smaller on": f"{(error < 0).sum()} of {len(error)}" if below else "",
                 f"coverage of {LEVEL:.0%}": f"{covered[rung]:.0%}",
-                "time": "" if np.isnan(factor) else f"{factor:.2g} times",
+                "time": "" if np.isnan(factor) else f"\N{MULTIPLICATION SIGN} {factor:.2g}",
             }
         )
     return MarkdownTable(pd.DataFrame(rows)) if rows else NOTHING
@@ -184,7 +184,7 @@ def _sentence(results: pd.DataFrame, rung: str, below: str) -> str | None:
     worse = ", ".join(dataset_label(str(name)) for name in change.index[~up])
     where = f", but not on {worse}" if worse and up.any() else ""
     time = cost(results, rung, below)
-    took = "" if np.isnan(time) else f" It takes {time:.2g} times as long."
+    took = "" if np.isnan(time) else f" It takes {_multiple(time)}."
     return (
         f"- **{rung[0].upper()}{rung[1:]}**, compared with {below}, {verb} the log-likelihood by "
         f"{number(abs(middle))} (median), and improves it on {up.sum()} of {_sets(len(change))}{where}. "
@@ -204,13 +204,18 @@ def _whole(results: pd.DataFrame) -> list[str]:
     return [
         "",
         f"The whole ladder, from {BOTTOM} to {TOP}, {verb} {number(abs(whole.median()))} (median), and "
-        f"takes {cost(results, TOP):.2g} times as long. The top rung is the best on {first} of "
+        f"takes {_multiple(cost(results, TOP))}. The top rung is the best on {first} of "
         f"{_sets(len(whole))}.",
     ]
 
 
 def _sets(count: int) -> str:
-    return f"{count} data set" if count == 1 else f"{count} data sets"
+    return counted(count, "data set")
+
+
+def _multiple(factor: float) -> str:
+    """A time as a multiple of another, in words."""
+    return "as long" if f"{factor:.2g}" == "1" else f"{factor:.2g} times as long"
 
 
 def answer(results: pd.DataFrame) -> Markdown:
@@ -232,5 +237,5 @@ def answer(results: pd.DataFrame) -> Markdown:
     better = int((whole > 0).sum())
     return Markdown(
         f"Measured here, {buys}. All steps together beat {BOTTOM} on **{better} of "
-        f"{_sets(len(whole))}** and take {cost(results, TOP):.2g} times as long."
+        f"{_sets(len(whole))}** and take {_multiple(cost(results, TOP))}."
     )

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from vst.companion.experiments.experiment import Obtained
 from vst.companion.experiments.streams import DRIFT, STRATEGIES
 from vst.companion.report.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, counted, number
 
 #: Colour and line of each strategy.
 LINES = {
@@ -32,8 +32,9 @@ def availability(obtained: Obtained) -> Markdown:
     """Describe the runs on the page, and what is missing."""
     runs = obtained.results
     text = (
-        f"{len(runs)} runs: {runs['model'].nunique()} ways to learn, {runs['dataset'].nunique()} "
-        f"streams, {runs['seed'].nunique()} orders of the rows."
+        f"{counted(len(runs), 'run')}: {counted(runs['model'].nunique(), 'way')} to learn, "
+        f"{counted(runs['dataset'].nunique(), 'stream')}, "
+        f"{counted(runs['seed'].nunique(), 'order')} of the rows."
     )
     if obtained.missing:
         text += (
@@ -96,7 +97,7 @@ def score_table(obtained: Obtained) -> MarkdownTable:
                     f"({_percent(cost[name][stream])})"
                 )
         rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows).fillna(""))
+    return MarkdownTable(pd.DataFrame(rows).fillna(""), choose="stream")
 
 
 @styled

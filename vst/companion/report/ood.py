@@ -16,7 +16,13 @@ from vst.companion.models import MODEL_BY_ID, MODELS, label
 from vst.companion.paper import printed
 from vst.companion.protocol import OODSet
 from vst.companion.report.scores import WHOLE, reached, scores_of
-from vst.companion.report.style import BLUE, ORANGE, label_logarithmic, styled
+from vst.companion.report.style import (
+    BLUE,
+    ORANGE,
+    PALE_TO_DARK,
+    label_logarithmic,
+    styled,
+)
 from vst.companion.report.tables import Markdown, MarkdownTable, number
 from vst.datasets import CATALOGUE
 
@@ -137,7 +143,7 @@ def projection(rows: OODSet, detection: Detection) -> Figure:
     for axis, (x, variance, name) in zip(axes, pairs, strict=True):
         at = plane.transform(x)
         colours = np.log10(np.sqrt(variance) + 1e-12)
-        dots = axis.scatter(*at.T, c=colours, s=9, lw=0, cmap="viridis", vmin=low, vmax=high)
+        dots = axis.scatter(*at.T, c=colours, s=9, lw=0, cmap=PALE_TO_DARK, vmin=low, vmax=high)
         axis.set_title(name)
         axis.set_xlabel("first direction")
     axes[0].set_ylabel("second direction")

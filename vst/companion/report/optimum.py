@@ -41,7 +41,7 @@ def optimiser_table(results: pd.DataFrame) -> MarkdownTable:
         gain = (means[name, long] - means[name, short]).mean()
         row["gain"] = number(gain)
         rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="data set")
 
 
 def without_rounded(results: pd.DataFrame) -> pd.DataFrame:
@@ -110,7 +110,7 @@ def path_table(
             values = [number(means.loc[(dataset, length), measure], decimals) for length in lengths]
             row[name] = " → ".join(values)
         rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="measure")
 
 
 def chosen(results: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +146,7 @@ def chosen_table(results: pd.DataFrame) -> MarkdownTable:
             ):
                 row[f"{name}, {by}"] = number(found.loc[(rule, dataset), score], decimals)
         rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="score")
 
 
 def rounded_table(results: pd.DataFrame) -> MarkdownTable:

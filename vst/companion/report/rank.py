@@ -12,11 +12,9 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from vst.companion.experiments.datasets import label as dataset_label
 from vst.companion.models import label
+from vst.companion.report.scores import ROUNDED
 from vst.companion.report.style import BLUE, ORANGE, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, number
-
-#: Data sets whose targets are whole numbers.
-ROUNDED = ("wine",)
 
 COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
 
@@ -119,7 +117,8 @@ def slope_table(found: pd.DataFrame) -> MarkdownTable:
                 "AUROC at rank 1": found["rank 1"].map(number),
                 "at full rank": found["full"].map(number),
                 "per doubling": [
-                    f"{number(slope, 4)} ± {number(error, 4)}"
+                    # Where all scores are the same, the line has no error.
+                    number(slope, 4) + ("" if np.isnan(error) else f" ± {number(error, 4)}")
                     for slope, error in zip(found["slope"], found["error"], strict=True)
                 ],
                 "rank": found["effect"],

@@ -1,7 +1,6 @@
 """The regression chapter: everything but its score tables and their pictures."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from math import log, pi, sqrt
 from typing import Any
 
@@ -19,7 +18,8 @@ from vst.companion.paper.claims import MANY_TREES, ONE_TREE, VSGBM, VST, count
 from vst.companion.peers import Choices, Interval, Range
 from vst.companion.report.scores import WHOLE, best, compared, reached, scores_of
 from vst.companion.report.style import label_logarithmic, styled
-from vst.companion.report.tables import Html, Markdown, MarkdownTable, number
+from vst.companion.report.tables import Html, Markdown, MarkdownTable, counted, number
+from vst.companion.report.wide import Row, wide
 from vst.datasets import CATALOGUE
 
 
@@ -46,25 +46,21 @@ def times(results: pd.DataFrame) -> Figure:
 def tuned_values(datasets: Sequence[str]) -> Html:
     """The paper's table of ranges, with the values that our tuner chose on each data set."""
     chosen = tuned_settings()
-    head = "".join(f"<th>{escape(dataset_label(name))}</th>" for name in datasets)
-    body: list[str] = []
+    rows: list[Row] = []
     for model in MODELS:
         for i, (name, range_) in enumerate(model.all_ranges().items()):
-            first = f"<th>{model.label if i == 0 else ''}</th>"
             origin = "" if model.ranges.get(name) == range_ else "<small> ours</small>"
             values = (
-                _value(chosen.get((dataset, model.id), {}).get(name, "")) for dataset in datasets
+                _value(chosen.get((dataset, model.id), {}).get(name, "\N{EN DASH}"))
+                for dataset in datasets
             )
-            cells = "".join(f"<td>{value}</td>" for value in values)
-            rule = " class=rule" if i == 0 and body else ""
-            words = name.replace("_", " ")
-            body.append(
-                f"<tr{rule}>{first}<td>{words}</td><td>{range_text(range_)}{origin}</td>{cells}</tr>"
-            )
-    return Html(
-        '<div class="scores"><table><thead><tr><th>Model</th><th>Setting</th><th>Range</th>'
-        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+            heads = [
+                model.label if i == 0 else "", name.replace("_", " "), range_text(range_) + origin,
+            ]  # fmt: skip
+            cells = [f"<td class=words>{value}</td>" for value in values]
+            rows.append(Row(heads, cells, rule=i == 0 and bool(rows)))
+    labels = [dataset_label(name) for name in datasets]
+    return wide(["Model", "Setting", "Range"], labels, rows)
 
 
 def range_text(range_: Range) -> str:
@@ -194,9 +190,9 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     theirs = compared(scores, "log_likelihood", peers)
     better, worse = (int((theirs == kind).sum()) for kind in ("better", "worse"))
     lines.append(
-        f"- **The peers**, tuned and run as their authors would run them: of {len(theirs)} "
-        f"log-likelihoods, {better} {'is' if better == 1 else 'are'} better than the paper's beyond "
-        f"the error bars, and {worse} {'is' if worse == 1 else 'are'} worse."
+        f"- **The peers**, tuned and run as their authors would run them: of their {len(theirs)} "
+        f"log-likelihoods that can be compared, {better} {'is' if better == 1 else 'are'} better than "
+        f"the paper's beyond the error bars, and {worse} {'is' if worse == 1 else 'are'} worse."
     )
     plus = {model.id for model in MODELS if model.origin == "beyond"}
     # Only data sets with a winner: those on which all models have run.
@@ -253,7 +249,7 @@ def coverage_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTa
         rows.append(
             {"model": label(name), **shares, f"{100 * low:.0f} to {100 * high:.0f} %": counted}
         )
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="data set")
 
 
 def _percent(share: float | None) -> str:
@@ -281,15 +277,20 @@ def completeness(obtained: Obtained, experiment: Experiment) -> Markdown:
     """Describe the results behind the tables, and how to compute the missing ones."""
     results = obtained.results
     text = (
-        f"{len(results):,} fits: {results['model'].nunique()} models on "
-        f"{results['dataset'].nunique()} data sets, {results['fold'].nunique()} folds each."
+        f"{counted(len(results), 'fit')}: {counted(results['model'].nunique(), 'model')} on "
+        f"{counted(results['dataset'].nunique(), 'data set')}, "
+        f"{counted(results['fold'].nunique(), 'fold')} each."
     )
     if obtained.missing:
         text += (
-            f" **{obtained.missing:,} more are not there yet**, which leaves gaps, or scores over fewer "
+            f" **{_more(obtained.missing)} not there yet**, which leaves gaps, or scores over fewer "
             f"folds, below; `vst run {experiment.name} --profile paper` computes them."
         )
     return Markdown(text)
+
+
+def _more(missing: int) -> str:
+    return f"{missing:,} more {'is' if missing == 1 else 'are'}"
 
 
 def song_note(datasets: Sequence[str]) -> Markdown:
@@ -305,4 +306,6 @@ def song_note(datasets: Sequence[str]) -> Markdown:
 
 
 def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value)

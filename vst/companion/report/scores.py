@@ -14,8 +14,12 @@ from vst.companion.paper import TABLES, bold_cells, printed
 from vst.companion.paper.scores import WHOLE
 from vst.companion.paper.scores import scores_of as scores_of
 from vst.companion.report.tables import Html, number
+from vst.companion.report.wide import Row, wide, with_error
 
 Comparison = Literal["better", "worse", "same", "none"]
+
+#: Data sets whose targets are a few whole numbers, at which a density can be as high as one likes.
+ROUNDED = ("wine",)
 
 #: Signs beside the paper's number, so that readers need not tell colours apart.
 SIGNS: dict[Comparison, str] = {"better": "▲", "worse": "▼", "same": "=", "none": ""}
@@ -69,11 +73,9 @@ def score_table(ours: pd.DataFrame, table: str, datasets: Sequence[str]) -> Html
     bold = dict(zip(_places(ours), marks, strict=True))
     our_scores, paper_scores = _by_place(ours), _by_place(printed(table))
     models = [m for m in MODELS if any((m.id, d) in our_scores for d in datasets) or _has(table, m)]
-    head = "".join(f"<th>{escape(dataset_label(name))}</th>" for name in datasets)
-    body = []
+    rows = []
     for i, model in enumerate(models):
-        rule = i > 0 and _section(model) != _section(models[i - 1])
-        cells = (
+        cells = [
             _cell(
                 our_scores.get((model.id, name)),
                 paper_scores.get((model.id, WHOLE.get(name) or name)),
@@ -82,14 +84,10 @@ def score_table(ours: pd.DataFrame, table: str, datasets: Sequence[str]) -> Html
                 higher_is_better=better_is_higher,
             )
             for name in datasets
-        )
-        body.append(
-            f"<tr{' class=rule' if rule else ''}><th>{_row_label(model)}</th>{''.join(cells)}</tr>"
-        )
-    return Html(
-        '<div class="scores"><table><thead><tr><th>Model</th>'
-        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+        ]
+        rule = i > 0 and _section(model) != _section(models[i - 1])
+        rows.append(Row([_row_label(model)], cells, rule))
+    return wide(["Model"], [dataset_label(name) for name in datasets], rows)
 
 
 def reached(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.DataFrame:
@@ -108,7 +106,8 @@ def reached(ours: pd.DataFrame, table: str, models: Sequence[str]) -> pd.DataFra
     for (model, dataset), score in _by_place(ours).items():
         goal = paper.get((model, dataset))
         if model in models and goal is not None:
-            hit = sign * score.mean >= sign * goal.mean - goal.error
+            # Ours in the printed precision: a miss that no table shows is none.
+            hit = sign * round(score.mean, 3) >= round(sign * goal.mean - goal.error, 3)
             rows.append((model, dataset, score.text(), goal.text(), hit))
     return pd.DataFrame(rows, columns=["model", "dataset", "ours", "paper", "reached"])
 
@@ -155,14 +154,17 @@ def _cell(
     comparable: bool,
     higher_is_better: bool,
 ) -> str:
-    shown = "\N{EN DASH}" if ours is None else ours.text()
-    if bold:
-        shown = f"<b>{shown}</b>"
+    shown = "\N{EN DASH}" if ours is None else _html(ours, bold=bold)
     comparison: Comparison = "none"
     if ours is not None and paper is not None and comparable:
         comparison = compare(ours, paper, higher_is_better=higher_is_better)
-    below = "" if paper is None else f"{SIGNS[comparison]} {paper.text()}"
+    below = "" if paper is None else f"{SIGNS[comparison]} {_html(paper)}"
     return f'<td class="{comparison}">{shown}<br><small>{below}</small></td>'
+
+
+def _html(score: Score, *, bold: bool = False) -> str:
+    error = "" if np.isnan(score.error) else number(score.error)
+    return with_error(number(score.mean), error, bold=bold)
 
 
 def _places(scores: pd.DataFrame) -> list[tuple[str, str]]:

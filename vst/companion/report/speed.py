@@ -59,7 +59,7 @@ def targets_table(results: pd.DataFrame) -> MarkdownTable:
         {
             "benchmark": benchmark,
             "measure": measure,
-            "value": f"{value:.3g} {unit}".strip(),
+            "value": f"{_beside(value, target)} {unit}".strip(),
             "target": f"{SIGNS[target[:2]]} {target[2:]}",
             "holds": holds.lower(),
         }
@@ -67,6 +67,18 @@ def targets_table(results: pd.DataFrame) -> MarkdownTable:
         if target
     ]
     return MarkdownTable(pd.DataFrame(rows))
+
+
+def _beside(value: float, target: str) -> str:
+    """A value in three digits, or in as many as tell it from its target.
+
+    Examples
+    --------
+    >>> _beside(3.5678, "<=3"), _beside(17.98, ">=18")
+    ('3.57', '17.98')
+    """
+    texts = (f"{value:.{digits}g}" for digits in range(3, 9))
+    return next((text for text in texts if float(text) != float(target[2:])), f"{value:.3g}")
 
 
 def by_size(results: pd.DataFrame, benchmark: str) -> pd.DataFrame:
@@ -129,7 +141,7 @@ def models_table(models: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTable
             text = "" if pd.isna(ratio) else f"{bound}{ratio:.2g} x"
             row[label(name)] = text if tuned[name][dataset] or not text else f"({text})"
         rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows))
+    return MarkdownTable(pd.DataFrame(rows), choose="model")
 
 
 def memory_table(models: pd.DataFrame) -> MarkdownTable:

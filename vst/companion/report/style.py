@@ -8,18 +8,22 @@ from typing import ParamSpec
 
 import matplotlib.pyplot as plt
 from matplotlib.axis import Axis
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from vst.companion.models import BLUE, FAMILIES, GREEN, GREY, ORANGE, VERMILLION
 
-__all__ = ["BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "STYLE", "VERMILLION"]
+__all__ = ["BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "PALE_TO_DARK", "STYLE", "VERMILLION"]
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 
 #: One colour per method, in every figure.
 COLOURS = {name: family.colour for name, family in FAMILIES.items()}
+
+#: More is further from the page's colour; ``book.css`` turns figures round on a dark page.
+PALE_TO_DARK = LinearSegmentedColormap.from_list("pale to dark", ("#b5d2e8", "#08306b"))
 
 Drawing = ParamSpec("Drawing")
 

@@ -12,13 +12,20 @@ from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
+from IPython.display import display
 
 
 @dataclass(frozen=True, eq=False)
 class MarkdownTable:
-    """A DataFrame of text that a notebook renders as a Markdown table; numbers are right-aligned."""
+    """A DataFrame of text that a notebook renders as a Markdown table; numbers are right-aligned.
+
+    If ``choose`` says what the columns are, except for the first ones (``keep``), a phone shows one of
+    them at a time.
+    """
 
     frame: pd.DataFrame
+    choose: str = ""
+    keep: int = 1
 
     def _repr_markdown_(self) -> str:
         if self.frame.empty:
@@ -29,7 +36,11 @@ class MarkdownTable:
             ["---:" if number else "---" for number in numeric],
             *(list(map(_cell, row)) for row in self.frame.itertuples(index=False)),
         ]
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        if not self.choose:
+            return table
+        mark = f'<div data-choose="{escape(self.choose)}" data-keep="{self.keep}"></div>'
+        return f"{mark}\n\n{table}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,11 @@ class Markdown:
 
     def _repr_markdown_(self) -> str:
         return without_tags(self.text)
+
+    def _ipython_display_(self) -> None:
+        # Without this a notebook shows the object itself where there is nothing to say.
+        if self.text:
+            display({"text/markdown": self._repr_markdown_()}, raw=True)
 
 
 @dataclass(frozen=True)
@@ -132,6 +148,17 @@ def listed(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "data set"), counted(2000, "fit")
+    ('1 data set', '2,000 fits')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _cell(value: object) -> str:
