@@ -1,6 +1,7 @@
 """The chapter on the blind replication: tables, the picture of ranks, and the claims again."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,9 +15,9 @@ from vst.companion.paper.claims import Verdict
 from vst.companion.paper.replication import HIGHER_IS_BETTER, Again, Ranks
 from vst.companion.paper.scores import scores_of
 from vst.companion.report.hover import Svg, hoverable
-from vst.companion.report.scores import Score
 from vst.companion.report.style import GREY, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, listed, number
+from vst.companion.report.tables import Html, Markdown, MarkdownTable, counted, listed, number
+from vst.companion.report.wide import Row, wide, with_error
 
 SCORES = {"log_likelihood": "log-likelihood", "rmse": "RMSE", "crps": "CRPS"}
 
@@ -49,10 +50,9 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
     first, *others = ranked.mean.index
     near = ranked.mean[first] + ranked.critical_difference
     close = listed([label(model) for model in others if ranked.mean[model] < near])
-    sets = "1 data set" if ranked.datasets == 1 else f"{ranked.datasets} data sets"
     text = (
         f"**By log-likelihood {label(first)} has the best mean rank, {number(ranked.mean[first], 1)} of "
-        f"{len(ranked.mean)} models over {sets}.** "
+        f"{len(ranked.mean)} models over {counted(ranked.datasets, 'data set')}.** "
     )
     text += (
         f"Its distance to {close} is below the critical difference of "
@@ -68,22 +68,26 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
     )
 
 
-def score_table(results: pd.DataFrame, score: str) -> MarkdownTable:
+def score_table(results: pd.DataFrame, score: str) -> Html | Markdown:
     """Mean and standard deviation over splits; the best mean of each data set is bold."""
     scores = scores_of(results, score)
+    if scores.empty:
+        return NOTHING
     names = list(dict.fromkeys(results["dataset"]))
     best = scores.groupby("dataset")["mean"].agg("max" if HIGHER_IS_BETTER[score] else "min")
     found = {(row["model"], row["dataset"]): row for row in scores.to_dict("records")}
     rows = []
     for model in (m.id for m in MODELS if m.id in set(scores["model"])):
-        row = {"model": label(model)}
-        for name in names:
-            cell = found.get((model, name))
-            text = "\N{EN DASH}" if cell is None else Score(cell["mean"], cell["error"]).text()
-            is_best = cell is not None and cell["mean"] == best[name]
-            row[dataset_label(name)] = f"**{text}**" if is_best else text
-        rows.append(row)
-    return MarkdownTable(pd.DataFrame(rows))
+        cells = [_cell(found.get((model, name)), best[name]) for name in names]
+        rows.append(Row([label(model)], cells))
+    return wide(["Model"], [dataset_label(name) for name in names], rows)
+
+
+def _cell(score: dict[Hashable, Any] | None, best: float) -> str:
+    if score is None:
+        return "<td>\N{EN DASH}</td>"
+    error = "" if np.isnan(score["error"]) else number(score["error"])
+    return f"<td>{with_error(number(score['mean']), error, bold=score['mean'] == best)}</td>"
 
 
 def interval_table(results: pd.DataFrame) -> MarkdownTable:
