@@ -21,6 +21,9 @@ from vst.companion.report.wide import Row, wide, with_error
 
 SCORES = {"log_likelihood": "log-likelihood", "rmse": "RMSE", "crps": "CRPS"}
 
+#: Models that a sentence names, at most.
+MOST_NAMES = 5
+
 NOTHING = Markdown("There are no results yet: `vst run blind --profile paper` computes them.")
 
 
@@ -30,16 +33,14 @@ def progress(obtained: Obtained, shown: pd.DataFrame) -> Markdown:
         f"Commit `{freeze.COMMIT}` fixed the code before the first fit. " if freeze.COMMIT else ""
     )
     fits = len(obtained.results) + obtained.missing
-    pairs = shown[["dataset", "fold"]].drop_duplicates()
+    pairs = len(shown[["dataset", "fold"]].drop_duplicates())
+    sets = counted(shown["dataset"].nunique(), "data set")
     if not obtained.missing:
-        return Markdown(
-            f"{fixed}All {fits:,} fits are done: {pairs['fold'].nunique()} splits of "
-            f"{pairs['dataset'].nunique()} data sets."
-        )
+        return Markdown(f"{fixed}All {fits:,} fits are done: {pairs} splits of {sets}.")
     return Markdown(
         f"{fixed}**The run has not ended**: {len(obtained.results):,} of {fits:,} fits are done. "
-        f"This page counts the {len(pairs)} splits of data sets that every model has finished, of "
-        f"{pairs['dataset'].nunique()} data sets. `vst run blind --profile paper --publish` goes on."
+        f"This page counts what every model has finished, {counted(pairs, 'split')} of {sets}. "
+        "`vst run blind --profile paper --publish` goes on."
     )
 
 
@@ -49,17 +50,19 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
         return NOTHING
     first, *others = ranked.mean.index
     near = ranked.mean[first] + ranked.critical_difference
-    close = listed([label(model) for model in others if ranked.mean[model] < near])
+    close = [label(model) for model in others if ranked.mean[model] < near]
     text = (
         f"**By log-likelihood {label(first)} has the best mean rank, {number(ranked.mean[first], 1)} of "
         f"{len(ranked.mean)} models over {counted(ranked.datasets, 'data set')}.** "
     )
-    text += (
-        f"Its distance to {close} is below the critical difference of "
-        f"{number(ranked.critical_difference, 1)}. "
-        if close
-        else "Every other model is behind by more than the critical difference. "
-    )
+    if not close:
+        text += "Every other model is behind by more than the critical difference. "
+    else:
+        names = listed(close) if len(close) <= MOST_NAMES else f"{len(close)} others"
+        text += (
+            f"Its distance to {names} is below the critical difference of "
+            f"{number(ranked.critical_difference, 1)}. "
+        )
     decided = [one for one in again if one.is_decided]
     robust = sum(one.is_robust for one in decided)
     claims = f"{robust} of the {len(decided)} claims that these splits decide have the same verdict"
