@@ -339,7 +339,7 @@ MODELS: tuple[Model, ...] = (
         by_size=bart_by_size, in_trials=few_sweeps, mark="s", library="bartz",
     ),
     Model(
-        "stopped-ensemble", "Deep ensemble, stopped", "many trees", "deep-ensemble",
+        "stopped-ensemble", "Stopped ensemble", "many trees", "deep-ensemble",
         stopped_ensemble.StoppedEnsemble(), {}, stopped_ensemble.OWN_RANGES,
         origin="today", trials=8, in_trials=few_members, mark="s",
     ),
