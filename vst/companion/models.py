@@ -341,7 +341,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "stopped-ensemble", "Stopped ensemble", "many trees", "deep-ensemble",
         stopped_ensemble.StoppedEnsemble(), {}, stopped_ensemble.OWN_RANGES,
-        origin="today", trials=8, in_trials=few_members, mark="s",
+        origin="today", trials=8, in_trials=few_members, mark="d",
     ),
     Model(
         "gaussian-process", "Gaussian process", "many trees", "gaussian-process",
