@@ -1,35 +1,82 @@
-"""Peers beside printed numbers."""
+"""Our models and peers beside printed numbers."""
 
+import numpy as np
 import pandas as pd
+import pytest
 
+from vst.companion.experiments.literature import DATASETS, MODELS
 from vst.companion.report import literature
+from vst.datasets import load_dataset
 
 
-def results(**scores):
+def results(model="stopped-ensemble", **scores):
     return pd.DataFrame(
         [
-            {"model": "stopped-ensemble", "dataset": name, "fold": 0, "log_likelihood": value}
+            {
+                "model": model, "dataset": name, "fold": fold, "log_likelihood": value + move,
+                "rmse": 1.0, "coverage": 0.9,
+            }
             for name, value in scores.items()
+            for fold, move in enumerate((-0.1, 0.1))
         ]
-    )
+    )  # fmt: skip
 
 
-def test_printed_numbers_stand_beside_ours():
-    frame = literature.table(results(yacht=2.5)).frame.set_index("data set")
-    assert frame.loc["yacht", "printed elsewhere"] == "1.99"
-    assert frame.loc["yacht", "Stopped ensemble"] == "2.50"
-    assert frame.loc["energy", "Stopped ensemble"] == "\N{EN DASH}"
+def test_printed_numbers_are_converted_to_standardised_units():
+    # DESIGN: published ensembles, in these units, have 1.70 on energy and -0.16 on kin8nm.
+    assert literature.standardised("Deep ensemble", "energy") == pytest.approx(1.70, abs=0.005)
+    assert literature.standardised("Deep ensemble", "kin8nm") == pytest.approx(-0.16, abs=0.005)
+    y = load_dataset("yacht").y.to_numpy(float)
+    assert literature.standardised("NGBoost", "yacht") == pytest.approx(-0.20 + np.log(y.std()))
 
 
-def test_the_summary_follows_the_scores():
-    better = literature.summary(results(yacht=2.5, energy=1.8)).text
-    worse = literature.summary(results(yacht=1.5, energy=1.8)).text
-    assert "Stopped ensemble reaches it on 2 of 4" in better
-    assert "Stopped ensemble reaches it on 1 of 4" in worse
-
-
-def test_every_source_is_among_the_references():
-    sources = set(literature.printed_elsewhere()["source"])
+def test_every_method_has_every_data_set_and_a_reference():
+    frame = literature.printed_elsewhere()
+    assert set(frame["dataset"]) == set(DATASETS)
+    assert not frame.duplicated(["method", "dataset"]).any()
+    assert len(frame) == len(DATASETS) * len(literature.methods())
     with open("book/references.bib", encoding="utf-8") as file:
         text = file.read()
-    assert all(f"{{{source}," in text for source in sources)
+    assert all(f"{{{source}," in text for source in set(frame["source"]))
+
+
+def test_peers_stand_beside_the_same_method():
+    frame = literature.peers_table(results(yacht=2.5)).frame.set_index("data set")
+    assert frame.loc["yacht", "Deep ensemble, printed elsewhere"] == "1.99"
+    assert frame.loc["yacht", "Stopped ensemble, here"] == "2.50"
+    assert set(literature.peers()) == {"Deep ensemble", "NGBoost"}
+
+
+def test_the_summary_of_peers_follows_the_scores():
+    better = literature.peers_summary(results(yacht=2.5, energy=1.8)).text
+    worse = literature.peers_summary(results(yacht=1.5, energy=1.8)).text
+    assert better == "**Stopped ensemble** reaches it on 2 of 2."
+    assert worse == "**Stopped ensemble** reaches it on 1 of 2 and stays below on yacht by 0.49."
+
+
+def test_the_answer_counts_where_ours_is_at_least_the_best_printed_number():
+    ours = results("vst-cv", yacht=-0.2, energy=-0.61)
+    assert "VST (CV) on **1** of 2 data sets" in literature.own_answer(ours).text
+    ours = results("vst-cv", yacht=-0.2, energy=-0.60)
+    assert "VST (CV) on **2** of 2 data sets" in literature.own_answer(ours).text
+
+
+@pytest.mark.parametrize(("score", "bold"), [(0.5, True), (-0.5, False)])
+def test_the_best_of_ours_and_the_printed_numbers_is_bold(score, bold):
+    text = literature.own_table(results("vst-cv", yacht=score)).text
+    assert (f"<b>{score:.2f}</b>".replace("-", "\N{MINUS SIGN}") in text) == bold
+    assert ("<b>\N{MINUS SIGN}0.20</b>" in text) != bold
+
+
+def test_errors_and_coverage_have_a_column_for_each_estimator():
+    both = pd.concat([results(model, yacht=0.1) for model in MODELS])
+    frame = literature.own_errors(both).frame
+    assert frame["VST (CV), RMSE"].tolist() == ["1"]
+    assert frame["VST (CV), coverage"].tolist() == ["90.0%"]
+
+
+def test_without_runs_the_page_says_how_to_get_them():
+    nothing = results("vst-cv", yacht=1.0)[:0]
+    assert "vst run literature" in literature.own_answer(nothing).text
+    assert "vst run literature" in literature.own_table(nothing).text
+    assert literature.own_errors(nothing).frame.empty

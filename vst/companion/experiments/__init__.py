@@ -8,6 +8,7 @@ from vst.companion.experiments.classification import CLASSIFICATION
 from vst.companion.experiments.experiment import Experiment, Obtained, obtain
 from vst.companion.experiments.gaps import GAP_RUNS
 from vst.companion.experiments.ladder import LADDER
+from vst.companion.experiments.literature import LITERATURE
 from vst.companion.experiments.optimisers import OPTIMISERS
 from vst.companion.experiments.optimum import OPTIMUM
 from vst.companion.experiments.pictures import PICTURES
@@ -24,6 +25,7 @@ __all__ = [
     "EXPERIMENTS",
     "GAP_RUNS",
     "LADDER",
+    "LITERATURE",
     "OPTIMISERS",
     "OPTIMUM",
     "PICTURES",
@@ -47,6 +49,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         LADDER,
         CLASSIFICATION,
         GAP_RUNS,
+        LITERATURE,
         PICTURES,
         STREAM_RUNS,
         BANDIT_TRIALS,

@@ -32,6 +32,8 @@ class Profile:
         Data sets per picture, larger numbers of rows of the wavelet, and fits to choose the best from.
     blind_splits, blind_trials
         Random splits of the blind replication, and tuning trials inside each.
+    literature_splits
+        Random splits of the comparison with the literature.
     limits
         Upper limits of the settings that cost time, by name.
     """
@@ -48,6 +50,7 @@ class Profile:
     starts: int = 4
     blind_splits: int = 5
     blind_trials: int = 8
+    literature_splits: int = 20
     limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -87,6 +90,7 @@ PROFILES = {
         starts=1,
         blind_splits=1,
         blind_trials=2,
+        literature_splits=2,
         limits={
             "steps": 300,
             "members": 2,
@@ -110,6 +114,7 @@ PROFILES = {
         starts=1,
         blind_splits=1,
         blind_trials=2,
+        literature_splits=2,
         limits={
             "steps": 3000,
             "members": 3,
