@@ -162,7 +162,7 @@ def test_every_printed_model_has_a_label():
 def test_models_stand_group_by_group():
     groups = [model.group for model in MODELS]
     assert groups == sorted(groups, key=GROUPS.index)
-    assert len(MODEL_BY_ID) == len(MODELS) == 16
+    assert len(MODEL_BY_ID) == len(MODELS) == 17
     assert sum(model.in_paper for model in MODELS) == 11
     assert {model.family for model in MODELS} <= set(FAMILIES)
 
