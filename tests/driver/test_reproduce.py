@@ -6,7 +6,7 @@ import pytest
 
 from vst.cli import main
 from vst.companion.driver import reproduce
-from vst.companion.experiments import EXPERIMENTS, REGRESSION
+from vst.companion.experiments import BLIND, EXPERIMENTS, REGRESSION
 from vst.companion.experiments.experiment import Results, published
 from vst.companion.experiments.profiles import PROFILES
 
@@ -58,6 +58,21 @@ def test_times_are_those_of_published_results():
     stored = Results(REGRESSION, published("regression")).load(["yacht"])
     seconds = stored[stored["model"] == "xbart"]["seconds"].mean()
     assert reproduce.expected_seconds(REGRESSION, jobs) == pytest.approx(10 * seconds)
+
+
+def test_tuning_counts_and_unknown_data_sets_take_what_they_take_elsewhere(monkeypatch):
+    """A model that takes twice as long as in the tables on one data set does so on the others."""
+    usual = Results(REGRESSION, published("regression")).load(["yacht", "protein"])
+    usual = usual[usual["model"] == "ngboost"]
+    known = usual[usual["dataset"] == "yacht"]
+    blind = known.assign(tuning_seconds=known["seconds"])
+    tables = {"regression": usual, "blind": blind}
+    monkeypatch.setattr(Results, "load", lambda self: tables[self.directory.name])
+    jobs = BLIND.jobs(
+        PROFILES["paper"], compute=False, datasets=["protein"], models=["ngboost"], splits=1
+    )
+    expected = 2 * usual[usual["dataset"] == "protein"]["seconds"].mean()
+    assert reproduce.expected_seconds(BLIND, jobs) == pytest.approx(expected)
 
 
 def test_only_the_full_protocol_is_published(capsys):

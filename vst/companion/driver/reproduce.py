@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from vst.companion.experiments import EXPERIMENTS, Experiment, datasets, obtain, runner
+from vst.companion.experiments import EXPERIMENTS, REGRESSION, Experiment, datasets, obtain, runner
 from vst.companion.experiments.commands import add_workers
 from vst.companion.experiments.experiment import Job, Results, published, require_publishable
 from vst.companion.experiments.profiles import PROFILES, profile
@@ -21,6 +22,9 @@ from vst.companion.paper.evidence import gather
 from vst.runtime import available_cores
 
 TUNING = "tuning"
+
+#: Columns of results that say how long a cell took.
+COSTS = ("seconds", "tuning_seconds")
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -102,18 +106,30 @@ def _left(experiment: Experiment, name: str) -> tuple[int, float | None]:
 
 
 def expected_seconds(experiment: Experiment, jobs: Iterable[Job]) -> float | None:
-    """What published results of the same models on the same data sets took; None if there are none."""
+    """What published results of the same models on the same data sets took; None if there are none.
+
+    Where this experiment has none yet, those of the regression tables tell how much longer a model takes
+    on one data set than on others.
+    """
     rows = Results(experiment, published(experiment.name)).load()
     if rows.empty:
         return None
-    by_place = rows.groupby(["model", "dataset"])["seconds"].mean()
-    by_model = rows.groupby("model")["seconds"].mean()
-    usual = float(pd.to_numeric(rows["seconds"]).mean())
+    here, there = _times(rows), _times(Results(REGRESSION, published(REGRESSION.name)).load())
+    ratio = float((here / there).median()) if len(here.index.intersection(there.index)) else np.nan
+    by_place = here.combine_first(there * ratio).dropna().to_dict()
+    by_model = here.groupby("model").mean().to_dict()
+    usual = float(here.mean())
     return sum(
         float(by_place.get((cell.model, cell.dataset), by_model.get(cell.model, usual)))
         for job in jobs
         for cell in job.cells
     )
+
+
+def _times(rows: pd.DataFrame) -> "pd.Series[float]":
+    """Mean seconds of a cell by model and data set, with those of tuning it where they are known."""
+    seconds = rows[[name for name in COSTS if name in rows]].apply(pd.to_numeric).sum(axis=1)
+    return seconds.groupby([rows["model"], rows["dataset"]]).mean()
 
 
 def _announcement(
