@@ -8,7 +8,7 @@ from models import BOTH, CHOOSING, matrix, name
 from sklearn.base import clone
 
 from vst import VSTRegressor
-from vst.arrays import COPIES, MOST_COPIES, Rows, copies
+from vst.arrays import COPIES, FEW_COPIES, MOST_COPIES, MOST_FEW_COPIES, Rows, copies
 from vst.bound import Hyperparameters
 from vst.inference import Program, fit
 from vst.moments import location_and_scale
@@ -102,7 +102,9 @@ def test_copies_are_proportional_to_weights(rng, n):
 
 
 def test_the_list_of_copies_is_bounded():
-    assert copies(np.full(MOST_COPIES, 0.3)).sum() == MOST_COPIES
+    assert copies(np.full(MOST_COPIES // FEW_COPIES, 0.3)).sum() == MOST_COPIES
+    assert copies(np.full(MOST_COPIES, 0.3)).sum() == FEW_COPIES * MOST_COPIES
+    assert copies(np.full(2 * MOST_FEW_COPIES, 0.3)).sum() == 2 * MOST_FEW_COPIES
     assert copies(np.array([1e9, 1.0])).sum() == 2 * COPIES
 
 

@@ -14,8 +14,10 @@ AnyArray = jax.Array | np.ndarray
 #: Rows per block: large tables, possibly memory-mapped, are read in blocks and never copied whole.
 BLOCK_ROWS = 2**14
 
-#: Row numbers per row with which weights are told apart, and most row numbers.
-COPIES, MOST_COPIES = 32, 2**22
+#: Row numbers per row with which weights are told apart, as long as the list has at most so many row
+#: numbers, from which minibatches are drawn fast; and what large tables get.
+COPIES, MOST_COPIES = 16, 2**19
+FEW_COPIES, MOST_FEW_COPIES = 4, 2**22
 
 #: Alignment, in bytes, of arrays that JAX takes from NumPy without a copy.
 ALIGNMENT = 64
@@ -142,16 +144,16 @@ class Rows(NamedTuple):
 def copies(weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """How often each row is listed so that drawing from the list is drawing by weight.
 
-    Small whole weights are exact. Others are rounded up or down to the nearest share of a list with
-    ``COPIES`` times as many row numbers as rows, so that the errors of neighbours cancel.
+    Small whole weights are exact. Others are rounded up or down to the nearest share of a longer list, so that
+    the errors of neighbours cancel.
 
     Examples
     --------
     >>> copies(np.array([1.0, 2.0, 1.0])), copies(np.array([0.5, 0.1]))
-    (array([1, 2, 1]), array([53, 11]))
+    (array([1, 2, 1]), array([27,  5]))
     """
     n, total = len(weights), float(weights.sum())
     if total <= COPIES * n and (weights == np.round(weights)).all():
         return weights.astype(int)
-    size = max(min(COPIES * n, MOST_COPIES), n)
+    size = max(min(COPIES * n, MOST_COPIES), min(FEW_COPIES * n, MOST_FEW_COPIES), n)
     return np.diff(np.round(np.cumsum(weights) / total * size), prepend=0).astype(int)
