@@ -108,6 +108,14 @@ def test_the_list_of_copies_is_bounded():
     assert copies(np.array([1e9, 1.0])).sum() == 2 * COPIES
 
 
+def test_a_set_without_the_heaviest_row_keeps_its_rows():
+    weights = np.ones(100)
+    weights[0] = 1e7
+    rows = Rows.of([np.arange(1, 100)], weights)
+    assert set(rows.rows(0)) == set(range(1, 100))
+    assert rows.sizes.tolist() == [99]
+
+
 def test_weighted_and_unweighted_fits_share_a_program(rng, compilations):
     x, y = matrix(rng, n=200)
     for weights in (None, np.ones(200), rng.integers(0, 3, 200), rng.exponential(size=200)):

@@ -115,8 +115,7 @@ class Rows(NamedTuple):
         """One set per array of row numbers; a row is there as often as its weight demands."""
         if weights is not None:
             totals = np.array([weights[subset].sum() for subset in subsets], np.float32)
-            times = copies(weights)
-            repeated = [np.repeat(subset, times[subset]) for subset in subsets]
+            repeated = [np.repeat(subset, copies(weights[subset])) for subset in subsets]
             return cls.of(repeated)._replace(totals=totals)
         longest = max(map(len, subsets))
         index = np.stack([np.resize(subset, longest) for subset in subsets]).astype(np.int32)
@@ -144,8 +143,8 @@ class Rows(NamedTuple):
 def copies(weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """How often each row is listed so that drawing from the list is drawing by weight.
 
-    Small whole weights are exact. Others are rounded up or down to the nearest share of a longer list, so that
-    the errors of neighbours cancel.
+    Small whole weights are exact. Others are rounded up or down to the nearest share of a longer
+    list, so that the errors of neighbours cancel.
 
     Examples
     --------

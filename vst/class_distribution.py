@@ -53,7 +53,7 @@ class ClassDistribution:
 
     @property
     def entropy(self) -> Float[np.ndarray, " n"]:
-        """Entropy of the prediction: how uncertain the class is."""
+        """Entropy of the prediction, which says how uncertain the class is."""
         return self.aleatoric_entropy + self.mutual_information
 
     @property

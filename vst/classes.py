@@ -77,7 +77,7 @@ class ClassShape:
 
     @property
     def n_constants(self) -> int:
-        """Parameters that are outputs themselves: the contrasts of constant leaves."""
+        """Parameters that are outputs themselves (the contrasts of constant leaves)."""
         return self.n_leaf_outputs if self.leaves == "constant" else 0
 
     @property

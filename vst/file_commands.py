@@ -238,17 +238,26 @@ def predictions(model: Any, X: pd.DataFrame, level: float = 0.9) -> pd.DataFrame
 
 def _numbers(block: Any, level: float) -> pd.DataFrame:
     """Numbers with five digits of their row's standard deviation: more would not be known."""
-    decimals = np.maximum(4 - np.floor(np.log10(block.std)), 0)
+    known = np.isfinite(block.std) & (block.std > 0)
+    decimals = np.maximum(4 - np.floor(np.log10(np.where(known, block.std, 1))), 0)
     columns = (block.mean, block.std, *block.interval(level), np.sqrt(block.epistemic_var))
-    rounded = (np.round(column * 10**decimals) / 10**decimals for column in columns)
+    rounded = (
+        np.where(known, np.round(column * 10**decimals) / 10**decimals, column)
+        for column in columns
+    )
     return pd.DataFrame(dict(zip(_names(None), rounded, strict=False)))
 
 
 def _classes(model: Any, block: Any) -> pd.DataFrame:
     best = model.classes_[block.proba.argmax(axis=1)]
     numbers = (*block.proba.T, block.entropy, block.mutual_information)
-    rounded = (np.round(column.astype(float), 6) for column in numbers)
+    rounded = (_significant(column.astype(float)) for column in numbers)
     return pd.DataFrame(dict(zip(_names(model.classes_), (best, *rounded), strict=False)))
+
+
+def _significant(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Six significant digits: a small probability stays above zero."""
+    return np.array([float(f"{value:.6g}") for value in values])
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

@@ -93,7 +93,7 @@ class JointShape:
 
     @property
     def n_constants(self) -> int:
-        """Parameters that are outputs themselves: constant leaves, and a constant noise."""
+        """Parameters that are outputs themselves (constant leaves, and a constant noise)."""
         return self._total("n_constants") + (self.noise_tree is None)
 
     @property

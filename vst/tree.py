@@ -80,7 +80,7 @@ class TreeShape:
 
     @property
     def n_leaf_outputs(self) -> int:
-        """Numbers the leaves return for a row: one mean each and, with leaf noise, one scale each."""
+        """Numbers the leaves return for a row, which are means and, with leaf noise, scales."""
         return self.n_leaves * (2 if self.noise == "leaf" else 1)
 
     @property
@@ -90,7 +90,7 @@ class TreeShape:
 
     @property
     def n_constants(self) -> int:
-        """Parameters that are outputs themselves: constant leaves, and the shared noise."""
+        """Parameters that are outputs themselves (constant leaves, and the shared noise)."""
         constants = self.n_leaf_outputs if self.leaves == "constant" else 0
         return constants + (self.noise == "shared")
 

@@ -4,8 +4,8 @@ import sys
 import warnings
 from types import FrameType
 
-#: Code that stands between the user and a warning: this package, and scikit-learn's wrappers.
-_INSIDE = ("vst", "sklearn")
+#: Code that stands between the user and a warning: this package, and scikit-learn's wrappers and loops.
+_INSIDE = ("vst", "sklearn", "joblib")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -1,12 +1,13 @@
 """``vst reproduce``: the order, what is left, and resuming."""
 
+import argparse
 from dataclasses import replace
 
 import pytest
 
 from vst.cli import main
 from vst.companion.driver import reproduce
-from vst.companion.experiments import BLIND, EXPERIMENTS, REGRESSION
+from vst.companion.experiments import BLIND, EXPERIMENTS, GAP_RUNS, REGRESSION
 from vst.companion.experiments.experiment import Results, published
 from vst.companion.experiments.profiles import PROFILES
 
@@ -73,6 +74,30 @@ def test_tuning_counts_and_unknown_data_sets_take_what_they_take_elsewhere(monke
     )
     expected = 2 * usual[usual["dataset"] == "protein"]["seconds"].mean()
     assert reproduce.expected_seconds(BLIND, jobs) == pytest.approx(expected)
+
+
+def test_a_result_that_only_this_machine_has_is_still_to_be_published(monkeypatch, tmp_path):
+    """Otherwise ``--publish`` would skip what its own step would publish."""
+    monkeypatch.setattr(reproduce, "published", lambda name: tmp_path / "published" / name)
+    options = argparse.Namespace(profile="paper", publish=True)
+    cells, _ = reproduce._left(GAP_RUNS, options)
+    assert cells == sum(job.size for job in GAP_RUNS.jobs(PROFILES["paper"], compute=False))
+    assert reproduce._left(GAP_RUNS, argparse.Namespace(profile="paper", publish=False))[0] == 0
+
+
+def test_what_is_left_is_counted_when_a_step_begins(monkeypatch, capsys):
+    """Tuning can find other settings, whose results are not there."""
+    tuned = []
+    first = reproduce.Step(lambda _: (1 - len(tuned), None), lambda _: tuned.append(True))
+    computed = []
+    second = reproduce.Step(lambda _: (len(tuned), 60.0), lambda _: computed.append(True))
+    steps = {"tuning": first, "regression": second}
+    monkeypatch.setattr(reproduce, "EXPERIMENTS", {})
+    monkeypatch.setattr(reproduce, "all_steps", lambda limits: steps)
+    monkeypatch.setattr(reproduce, "_claims", lambda name: "")
+    assert main(["reproduce", "--profile", "quick"]) == 0
+    assert computed
+    assert "step 2 of 2, regression: 1 to compute" in capsys.readouterr().out
 
 
 def test_only_the_full_protocol_is_published(capsys):

@@ -21,7 +21,9 @@ def test_a_tenth_of_the_rows_is_held_out_and_splits_differ():
 
 def test_protein_has_five_splits_and_the_others_twenty():
     jobs = literature.jobs(PROFILES["paper"], models=["vst-cv"], compute=False)
-    counts = {name: sum(job.cells[0].dataset == name for job in jobs) for name in literature.DATASETS}
+    counts = {
+        name: sum(job.cells[0].dataset == name for job in jobs) for name in literature.DATASETS
+    }
     assert counts.pop("protein") == 5
     assert set(counts.values()) == {20}
     assert len(jobs) == 5 + 20 * len(counts)

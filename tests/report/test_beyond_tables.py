@@ -31,10 +31,10 @@ def test_changes_are_taken_fold_by_fold(results):
 def test_the_text_says_where_an_option_hurts(results):
     text = beyond.hurts(results, "log_likelihood").text
     assert (
-        "**whitening** is clearly better on 1 of 2 data sets, and clearly worse on 1: yacht" in text
+        "**Whitening**: clearly better on 1 of 2 data sets, and clearly worse on 1: yacht" in text
     )
     assert (
-        "**several posteriors** is clearly better on 0 of 2 data sets, and clearly worse on none"
+        "**Several posteriors**: clearly better on 0 of 2 data sets, and clearly worse on none"
         in text
     )
 

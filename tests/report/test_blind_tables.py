@@ -61,6 +61,36 @@ def test_the_answer_names_the_best_model_and_those_beside_it():
     assert "SGLB has the best" in blind.answer(ranks(swapped, "log_likelihood"), []).text
 
 
+def test_few_data_sets_tell_no_models_apart():
+    """Two data sets, and the ranks of two models, could never differ by the critical difference."""
+    ranked = ranks(results(), "log_likelihood")
+    assert not blind.can_differ(ranked)
+    assert "cannot tell models apart" in blind.answer(ranked, []).text
+    many = ranks(results(datasets=[f"set {i}" for i in range(20)]), "log_likelihood")
+    assert blind.can_differ(many)
+    assert "behind by more than the critical difference" in blind.answer(many, []).text
+
+
+def test_models_that_share_the_first_place_are_all_named():
+    found = results()
+    found.loc[found["dataset"] == "wine", "log_likelihood"] *= -1
+    text = blind.answer(ranks(found, "log_likelihood"), []).text
+    assert "VST (CV) and SGLB have the best mean rank, 1.5 of 2" in text
+
+
+def test_a_single_split_settles_nothing():
+    assert blind.settled(results(folds=(1,)), 1).empty
+    assert len(blind.settled(results(folds=(1, 2)), 2)) == len(results())
+    assert blind.settled(results(folds=(1, 2)), 5).empty
+
+
+def test_a_model_without_a_finite_score_is_named():
+    found = results()
+    assert blind.missing_note(found).text == ""  # XGBoost has no density
+    found.loc[(found["model"] == "sglb") & (found["dataset"] == "wine"), "log_likelihood"] = None
+    assert "SGLB on wine" in blind.missing_note(found).text
+
+
 def test_intervals_show_the_data_set_where_they_hold_least():
     found = results()
     found.loc[(found["model"] == "sglb") & (found["dataset"] == "wine"), "coverage"] = 0.5
@@ -91,7 +121,7 @@ def test_without_results_the_chapter_says_how_to_get_them():
     assert "vst run blind" in blind.answer(ranked[0], []).text
     assert "vst run blind" in blind.rank_picture(ranked, SCORES).text
     assert "vst run blind" in blind.score_table(nothing, "rmse").text
-    assert "two data sets" in blind.rank_note(ranked, SCORES).text
+    assert "too few data sets" in blind.rank_note(ranked, SCORES).text
 
 
 def test_the_experiment_keeps_the_scores_that_the_tables_need():

@@ -42,3 +42,17 @@ def test_a_wide_table_says_what_its_columns_are():
     assert '<div class="scores" data-choose="table" data-keep="2">' in html
     assert "<th class=kept>&lt;b&gt;</th><th>a</th>" in html
     assert "<tr><th>VST</th><td class=kept>x</td><td>1</td></tr>" in html
+
+
+def test_a_mean_that_one_fold_drags_down_is_explained():
+    scores = [-0.3, -0.2, -90.0]
+    rows = [
+        {"model": model, "dataset": "protein", "fold": fold, "log_likelihood": score}
+        for model, shift in (("gaussian-process", 0.0), ("vst-cv", None))
+        for fold, score in enumerate(scores if shift is not None else [-0.3, -0.2, -0.1])
+    ]
+    text = caveats.outlier_note(pd.DataFrame(rows)).text
+    assert "Gaussian process on *protein* has one fold at \N{MINUS SIGN}90.0" in text
+    assert "median of \N{MINUS SIGN}0.300" in text
+    assert "VST (CV)" not in text
+    assert caveats.outlier_note(pd.DataFrame(rows[3:])).text == ""

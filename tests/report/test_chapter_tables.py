@@ -161,5 +161,5 @@ def test_the_coverage_table_counts_the_data_sets_where_intervals_are_right():
     )
     table = regression.coverage_table(results, ["boston", "yacht"]).frame
     assert table.to_dict("records") == [
-        {"model": "VST (CV)", "boston": "91 %", "yacht": "97 %", "86 to 94 %": "1 of 2"}
+        {"model": "VST (CV)", "boston": "91.0 %", "yacht": "97.0 %", "86 to 94 %": "1 of 2"}
     ]

@@ -59,9 +59,17 @@ def print_book(root: Path) -> Path:
             document.write_text(paper_edition(pages, title, parts, numbers), encoding="utf-8")
             _print(browser, document, printed, Path(directory) / "profile")
             numbers = page_numbers(printed.read_bytes())
-        shutil.move(printed, target)
-    first.write_text(linked(first.read_text(encoding="utf-8"), target), encoding="utf-8")
+        # Whole or not at all, also if this is killed; a link without its PDF is made good next time.
+        replace_file(first, linked(first.read_text(encoding="utf-8"), printed).encode())
+        replace_file(target, printed.read_bytes())
     return target
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file beside its place, then put it there."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_bytes(content)
+    beside.replace(path)
 
 
 def parts_of(contents: Mapping[str, Any]) -> list[Part]:
@@ -77,7 +85,7 @@ def parts_of(contents: Mapping[str, Any]) -> list[Part]:
 def linked(page: str, pdf: Path) -> str:
     """The first page, one folder below the PDF, with a link to it."""
     size = f"{pdf.stat().st_size / 1e6:.0f} MB"
-    link = f'<a href="../{pdf.name}">The whole book as a PDF</a>, made for paper ({size})'
+    link = f'<a href="../{PDF}">The whole book as a PDF</a>, made for paper ({size})'
     return SLOT.sub(rf"\1{link}\2", page)
 
 
@@ -98,9 +106,10 @@ def _print(browser: str, document: Path, target: Path, profile: Path) -> None:
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.insert(1, "--no-sandbox")  # as root Chromium refuses to start with one
+    target.unlink(missing_ok=True)
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{browser} could not print the book: {error}") from None
-    if not target.exists():
+    if result.returncode or not target.exists():
         raise UserError(f"{browser} could not print the book:\n{result.stderr.strip()[-2000:]}")

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from vst.companion.experiments import EXPERIMENTS, REGRESSION, Experiment, datasets, obtain, runner
 from vst.companion.experiments.commands import add_workers
 from vst.companion.experiments.experiment import Job, Results, published, require_publishable
-from vst.companion.experiments.profiles import PROFILES, profile
+from vst.companion.experiments.profiles import PROFILES, Profile, profile
 from vst.companion.experiments.store import Store
 from vst.companion.experiments.trials import COLUMNS, own_trials, published_trials
 from vst.companion.experiments.tuning import Tuning
@@ -22,6 +23,14 @@ from vst.companion.paper.evidence import gather
 from vst.runtime import available_cores
 
 TUNING = "tuning"
+
+
+class Step(NamedTuple):
+    """A part of the whole computation."""
+
+    left: Callable[[argparse.Namespace], tuple[int, float | None]]  #: cells, and seconds if known
+    compute: Callable[[argparse.Namespace], None]
+
 
 #: Columns of results that say how long a cell took.
 COSTS = ("seconds", "tuning_seconds")
@@ -53,31 +62,51 @@ def run(options: argparse.Namespace) -> int:
     limits = profile(options.profile)
     if options.publish:
         require_publishable(options.profile, [])
-    steps: dict[str, Callable[[], None]] = {}
-    left: dict[str, tuple[int, float | None]] = {}
-    if not limits.computes:
-        trials = [
-            Tuning(name, model.id, model.trials, _trials(publish=options.publish))
-            for name in datasets.papers()
-            if datasets.is_here(name)
-            for model in MODELS
-        ]
-        unfinished = [each for each in trials if len(each.done()) < each.trials]
-        left[TUNING] = (len(unfinished), None)
-        store = Store(_trials(publish=options.publish), COLUMNS)
-        steps[TUNING] = partial(runner.run, unfinished, store, workers=options.workers)
-    for experiment in EXPERIMENTS.values():
-        left[experiment.name] = _left(experiment, options.profile)
-        steps[experiment.name] = partial(_compute, experiment, options)
+    steps = all_steps(limits)
     cores = options.workers or available_cores()
     for number, (name, step) in enumerate(steps.items(), 1):
-        later = list(left)[number:]
-        print(_announcement(number, name, left, later, cores), flush=True)
-        if left[name][0] and not options.plan:
-            step()
+        # Counted now, because steps change what later ones have to do: tuning finds other settings.
+        cells, seconds = step.left(options)
+        text = f"step {number} of {len(steps)}, {name}: "
+        if not cells:
+            print(text + "nothing to compute", flush=True)
+            continue
+        later = [each.left(options)[1] for each in list(steps.values())[number:]]
+        print(text + _work(cells, seconds, later, cores), flush=True)
+        if not options.plan:
+            step.compute(options)
     if not options.plan:
         print(_claims(options.profile))
     return 0
+
+
+def all_steps(limits: Profile) -> dict[str, Step]:
+    """The steps in their order: tuning, if the profile does that, and all experiments."""
+    steps = {} if limits.computes else {TUNING: Step(_untuned, _tune)}
+    return steps | {
+        experiment.name: Step(partial(_left, experiment), partial(_compute, experiment))
+        for experiment in EXPERIMENTS.values()
+    }
+
+
+def _untuned(options: argparse.Namespace) -> tuple[int, float | None]:
+    return len(_tunings(options)), None
+
+
+def _tunings(options: argparse.Namespace) -> list[Tuning]:
+    """The models and data sets whose trials are not all there."""
+    every = (
+        Tuning(name, model.id, model.trials, _trials(publish=options.publish))
+        for name in datasets.papers()
+        if datasets.is_here(name)
+        for model in MODELS
+    )
+    return [each for each in every if len(each.done()) < each.trials]
+
+
+def _tune(options: argparse.Namespace) -> None:
+    store = Store(_trials(publish=options.publish), COLUMNS)
+    runner.run(_tunings(options), store, workers=options.workers)
 
 
 def _compute(experiment: Experiment, options: argparse.Namespace) -> None:
@@ -94,15 +123,18 @@ def _trials(*, publish: bool) -> Path:
     return published_trials() if publish else own_trials()
 
 
-def _left(experiment: Experiment, name: str) -> tuple[int, float | None]:
+def _left(experiment: Experiment, options: argparse.Namespace) -> tuple[int, float | None]:
     """Number of cells to compute, and seconds if published results tell."""
-    stored = obtain(experiment, name, compute=False)
-    there = set(stored.results["key"])
-    jobs = experiment.jobs(profile(name), compute=False)
+    limits = profile(options.profile)
+    if options.publish:  # a result that only this machine has is still to be published
+        there = set(Results(experiment, published(experiment.name)).load()["key"])
+    else:
+        there = set(obtain(experiment, options.profile, compute=False).results["key"])
+    jobs = experiment.jobs(limits, compute=False)
     todo = [job for job in (job.without(there) for job in jobs) if job is not None]
     todo = [job for job in todo if datasets.is_here(job.needs)]
     cells = sum(job.size for job in todo)
-    return cells, None if profile(name).computes else expected_seconds(experiment, todo)
+    return cells, None if limits.computes else expected_seconds(experiment, todo)
 
 
 def expected_seconds(experiment: Experiment, jobs: Iterable[Job]) -> float | None:
@@ -132,22 +164,12 @@ def _times(rows: pd.DataFrame) -> "pd.Series[float]":
     return seconds.groupby([rows["model"], rows["dataset"]]).mean()
 
 
-def _announcement(
-    number: int,
-    name: str,
-    left: dict[str, tuple[int, float | None]],
-    later: list[str],
-    cores: int,
-) -> str:
-    cells, seconds = left[name]
-    here = f"step {number} of {len(left)}, {name}: "
-    if not cells:
-        return here + "nothing to compute"
-    times = [left[other][1] for other in later]
-    known = sum(time for time in times if time is not None)
+def _work(cells: int, seconds: float | None, later: Iterable[float | None], cores: int) -> str:
+    """What a step has to do, and how long that and the other steps take."""
+    known = sum(time for time in later if time is not None)
     after = f", then about {duration(known / cores)} for the other steps" if known else ""
     takes = "" if seconds is None else f", about {duration(seconds / cores)}"
-    return f"{here}{cells} to compute{takes}{after}"
+    return f"{cells} to compute{takes}{after}"
 
 
 def duration(seconds: float) -> str:

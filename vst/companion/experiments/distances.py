@@ -62,9 +62,11 @@ def store() -> None:
     """Compute all that can be computed here, and keep the rest."""
     found = {name: distances(name) for name in datasets.papers()}
     rows = [{"dataset": name, **each} for name, each in found.items() if each]
+    beside = place().with_suffix(".new")  # a file that is cut off would lose what others computed
     pd.DataFrame(rows, columns=["dataset", *DISTANCES]).to_csv(
-        place(), index=False, float_format="%.5f"
+        beside, index=False, float_format="%.5f"
     )
+    beside.replace(place())
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def jobs(
     """All jobs: every data set and split, with each way to treat gaps."""
     check_names("data set", list(datasets), DATASETS)
     text = as_text({"effort": profile.limits.get("effort", VSTRegressorCV().effort)})
-    small = profile.decisions > 0
+    small = profile.computes
     return [
         Job(
             (Cell(NAME, name, way, 0, seed, text),),

@@ -129,7 +129,7 @@ def jobs(
 ) -> list[Job]:
     """All jobs: every strategy on every stream, for three orders of the rows."""
     check_names("stream", list(streams), STREAMS)
-    small = profile.decisions > 0
+    small = profile.computes
     parts = 5 if small else PARTS
     steps = min(VSTRegressor().steps, profile.limits.get("steps", VSTRegressor().steps))
     chosen = streams or (STREAMS[:1] + STREAMS[-1:] if small else STREAMS)

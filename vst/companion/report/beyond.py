@@ -101,8 +101,8 @@ def hurts(results: pd.DataFrame, score: str) -> Markdown:
         named = ", ".join(dataset_label(d) for d in down["dataset"])
         worse = f"{len(down)}: {named}" if named else "none"
         lines.append(
-            f"- **{name}** is clearly better on {len(up)} of {counted(len(part), 'data set')}, and "
-            f"clearly worse on {worse}."
+            f"- **{name[0].upper()}{name[1:]}**: clearly better on {len(up)} of "
+            f"{counted(len(part), 'data set')}, and clearly worse on {worse}."
         )
     return Markdown("\n".join(lines))
 

@@ -44,18 +44,34 @@ def progress(obtained: Obtained, shown: pd.DataFrame) -> Markdown:
     )
 
 
+def settled(results: pd.DataFrame, splits: int) -> pd.DataFrame:
+    """The rows of data sets with all of their splits, and at least two.
+
+    From a single split there are no error bars, and the rules of the claims would take every difference
+    for a clear one.
+    """
+    there = results.groupby("dataset")["fold"].transform("nunique")
+    return results[there >= max(splits, 2)]
+
+
 def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
     """The finding in a few sentences."""
     if not len(ranked.mean):
         return NOTHING
-    first, *others = ranked.mean.index
-    near = ranked.mean[first] + ranked.critical_difference
-    close = [label(model) for model in others if ranked.mean[model] < near]
+    low = ranked.mean.min()
+    first = [label(model) for model in ranked.mean.index[ranked.mean == low]]
+    others = ranked.mean.index[ranked.mean > low]
+    close = [
+        label(model) for model in others if ranked.mean[model] < low + ranked.critical_difference
+    ]
+    verb = "has" if len(first) == 1 else "have"
     text = (
-        f"**By log-likelihood {label(first)} has the best mean rank, {number(ranked.mean[first], 1)} of "
-        f"{len(ranked.mean)} models over {counted(ranked.datasets, 'data set')}.** "
+        f"**By log-likelihood {listed(first)} {verb} the best mean rank, "
+        f"{number(low, 1)} of {len(ranked.mean)} models over {counted(ranked.datasets, 'data set')}.** "
     )
-    if not close:
+    if not can_differ(ranked):
+        text += "So few data sets cannot tell models apart. "
+    elif not close:
         text += "Every other model is behind by more than the critical difference. "
     else:
         names = listed(close) if len(close) <= MOST_NAMES else f"{len(close)} others"
@@ -69,6 +85,11 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
     return Markdown(
         text + (f"{claims} as on the paper's split." if decided else "No claim is decided yet.")
     )
+
+
+def can_differ(ranked: Ranks) -> bool:
+    """Whether any distance of mean ranks could exceed the critical difference."""
+    return ranked.critical_difference < len(ranked.mean) - 1
 
 
 def score_table(results: pd.DataFrame, score: str) -> Html | Markdown:
@@ -124,7 +145,7 @@ def rank_figure(ranked: Sequence[Ranks], scores: Sequence[str]) -> Figure:
     )
     for axis, each, score in zip(axes.flat, ranked, scores, strict=True):
         places = range(len(each.mean))
-        if len(each.mean):
+        if can_differ(each):
             low = each.mean.iloc[0]
             axis.axvspan(low, low + each.critical_difference, color=GREY, alpha=0.15, lw=0)
         for place, (model, rank) in zip(places, each.mean.items(), strict=True):
@@ -145,9 +166,22 @@ def rank_note(ranked: Sequence[Ranks], scores: Sequence[str]) -> Markdown:
         f"By {SCORES[score]}, Friedman's test of equal ranks has p = {each.p_value:.2g}, and mean ranks "
         f"must be {number(each.critical_difference, 1)} apart to differ."
         for each, score in zip(ranked, scores, strict=True)
-        if not np.isnan(each.p_value)
+        if not np.isnan(each.p_value) and can_differ(each)
     ]
-    return Markdown(" ".join(tested) or "A test of the ranks needs at least two data sets.")
+    return Markdown(" ".join(tested) or "There are too few data sets for a test of the ranks.")
+
+
+def missing_note(results: pd.DataFrame) -> Markdown:
+    """Models whose log-likelihood was not finite somewhere, which their means leave out."""
+    gaps = results[results["log_likelihood"].isna()]
+    parts = [
+        f"{label(str(model))} on {listed([dataset_label(name) for name in rows['dataset'].unique()])}"
+        for model, rows in gaps.groupby("model", sort=False)
+        if MODEL_BY_ID[str(model)].has_density
+    ]
+    if not parts:
+        return Markdown("")
+    return Markdown(f"No finite log-likelihood, so better ranks than deserved: {'; '.join(parts)}.")
 
 
 def claims_table(again: Sequence[Again]) -> MarkdownTable:

@@ -9,7 +9,7 @@ from vst.companion.models import label
 from vst.companion.paper.claims import count
 from vst.companion.report.regression import RIVALS
 from vst.companion.report.scores import ROUNDED, WHOLE, best, reached, scores_of
-from vst.companion.report.tables import Markdown, counted
+from vst.companion.report.tables import Markdown, counted, number
 
 #: Whose log-likelihoods are counted against the paper's.
 PEERS = ("deep-ensemble", "xbart-1", "sglb-1", "xbart", "sglb")
@@ -33,6 +33,24 @@ def denominators(results: pd.DataFrame) -> Markdown:
             f"{counted(len(each), 'score')} to compare."
         )
     return Markdown(text)
+
+
+#: A mean so far below the median of its folds, in nats per row, is that of few bad folds.
+OUTLYING = 1.0
+
+
+def outlier_note(results: pd.DataFrame) -> Markdown:
+    """Means that a single fold drags far down, with the median beside them."""
+    groups = results.dropna(subset=["log_likelihood"]).groupby(["model", "dataset"], sort=False)
+    found = groups["log_likelihood"].agg(["mean", "median", "min"])
+    parts = [
+        f"{label(model)} on *{dataset_label(dataset)}* has one fold at {number(row['min'], 1)}, and a "
+        f"median of {number(row['median'])}"
+        for (model, dataset), row in found[found["median"] - found["mean"] > OUTLYING].iterrows()
+    ]
+    if not parts:
+        return Markdown("")
+    return Markdown(f"A mean far below the others can be that of one bad fold: {'; '.join(parts)}.")
 
 
 def rounded_note(results: pd.DataFrame) -> Markdown:

@@ -1,5 +1,6 @@
 """What gaps in a table cost, and whether the model treats them better than an imputer before it."""
 
+import numpy as np
 import pandas as pd
 
 from vst.companion.experiments.datasets import label
@@ -28,7 +29,8 @@ def answer(results: pd.DataFrame) -> Markdown:
         return Markdown("There are no runs yet: `vst run gaps --profile paper` computes them.")
     good = int((found["mean"] >= 0).sum())
     each = "; ".join(
-        f"{label(str(name))} {row['mean']:+.3f} ± {row['error']:.3f}"
+        f"{label(str(name))} {row['mean']:+.3f}"
+        + ("" if np.isnan(row["error"]) else f" ± {row['error']:.3f}")
         for name, row in found.iterrows()
     )
     return Markdown(

@@ -54,19 +54,23 @@ def answer(obtained: Obtained) -> Markdown:
     gaps = (wide[REFIT] - wide["partial_fit"]).drop(DRIFT, errors="ignore")
     near, cheap = gaps <= NEAR, cost["partial_fit"].drop(DRIFT, errors="ignore") <= CHEAP
     parts = [
-        f"{name}: {'behind' if gap > 0 else 'ahead'} by {number(abs(gap), 2)} nats per row, at "
-        f"{cost['partial_fit'][str(name)]:.0%} of the cost"
+        f"{name}: {'behind' if gap > 0 else 'ahead'} by {number(abs(gap))} nats per row, at "
+        f"{cost['partial_fit'][str(name)]:.1%} of the cost"
         for name, gap in gaps.to_dict().items()
     ]
     text = (
         f"After the last part, `partial_fit` is within {NEAR} nats per row of a model that is fitted to "
-        f"all rows again after every part on **{near.sum()} of {len(near)}** streams, and costs at most "
-        f"{CHEAP:.0%} of that on **{cheap.sum()} of {len(cheap)}** ({'; '.join(parts)})."
+        f"all rows again after every part on **{near.sum()} of {len(near)}** streams that do not drift, "
+        f"and costs at most {CHEAP:.0%} of that on **{cheap.sum()} of {len(cheap)}** "
+        f"({'; '.join(parts)})."
     )
     if DRIFT in wide.index:
         late = wide.loc[DRIFT].to_dict()
         best = max(late, key=lambda name: late[name])
-        text += f" Where the data drift, the best is *{best}* ({number(late[best], 2)})."
+        text += (
+            f" Where the data drift, *{best}* is best ({number(late[best])}; `partial_fit` "
+            f"{number(late['partial_fit'])}, *{REFIT}* {number(late[REFIT])})."
+        )
     return Markdown(text)
 
 
@@ -93,7 +97,7 @@ def score_table(obtained: Obtained) -> MarkdownTable:
         for stream in obtained.datasets:
             if (name, stream) in mean.index:
                 row[stream] = (
-                    f"{number(mean[name, stream], 2)} ± {number(error[name, stream], 2)} "
+                    f"{number(mean[name, stream])} ± {number(error[name, stream])} "
                     f"({_percent(cost[name][stream])})"
                 )
         rows.append(row)

@@ -23,7 +23,7 @@ from vst.companion.report.style import (
     label_logarithmic,
     styled,
 )
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, listed, number
 from vst.datasets import CATALOGUE
 
 
@@ -71,9 +71,9 @@ def partner_note(results: pd.DataFrame) -> Markdown:
     notes = []
     for partner, names in partners.items():
         info = CATALOGUE[str(partner)]
-        whole = f", a part of *{info.part_of}* with {info.rows:,} rows" if info.part_of else ""
-        listed = ", ".join(datasets.label(name) for name in names)
-        notes.append(f"Outside rows from *{info.label}*{whole}: {listed}.")
+        whole = f", which has {info.rows:,} rows of *{info.part_of}*" if info.part_of else ""
+        named = listed([f"*{datasets.label(name)}*" for name in names])
+        notes.append(f"The outside rows of {named} come from *{info.label}*{whole}.")
     return Markdown(" ".join(notes))
 
 

@@ -253,7 +253,7 @@ def coverage_table(results: pd.DataFrame, datasets: Sequence[str]) -> MarkdownTa
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.0f} %"
+    return "" if share is None else f"{100 * share:.1f} %"
 
 
 #: The paper's comparisons: each of its models with the peers of its group.
@@ -276,11 +276,14 @@ def duel_table(results: pd.DataFrame, table: str) -> MarkdownTable:
 def completeness(obtained: Obtained, experiment: Experiment) -> Markdown:
     """Describe the results behind the tables, and how to compute the missing ones."""
     results = obtained.results
+    models, places = results["model"].nunique(), results["dataset"].nunique()
+    folds = results["fold"].nunique()
     text = (
-        f"{counted(len(results), 'fit')}: {counted(results['model'].nunique(), 'model')} on "
-        f"{counted(results['dataset'].nunique(), 'data set')}, "
-        f"{counted(results['fold'].nunique(), 'fold')} each."
+        f"{counted(len(results), 'fit')}: {counted(models, 'model')} on "
+        f"{counted(places, 'data set')}, {counted(folds, 'fold')} each."
     )
+    if models and (each := len(results) // (models * places * folds)) > 1:
+        text = text.removesuffix(".") + f", in {each} forms or from {each} starts."
     if obtained.missing:
         text += (
             f" **{_more(obtained.missing)} not there yet**, which leaves gaps, or scores over fewer "
