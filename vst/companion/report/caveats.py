@@ -43,10 +43,11 @@ def outlier_note(results: pd.DataFrame) -> Markdown:
     """Means that a single fold drags far down, with the median beside them."""
     groups = results.dropna(subset=["log_likelihood"]).groupby(["model", "dataset"], sort=False)
     found = groups["log_likelihood"].agg(["mean", "median", "min"])
+    dragged = found[found["median"] - found["mean"] > OUTLYING].reset_index()
     parts = [
-        f"{label(model)} on *{dataset_label(dataset)}* has one fold at {number(row['min'], 1)}, and a "
-        f"median of {number(row['median'])}"
-        for (model, dataset), row in found[found["median"] - found["mean"] > OUTLYING].iterrows()
+        f"{label(row['model'])} on *{dataset_label(row['dataset'])}* has one fold at "
+        f"{number(row['min'], 1)}, and a median of {number(row['median'])}"
+        for row in dragged.to_dict("records")
     ]
     if not parts:
         return Markdown("")

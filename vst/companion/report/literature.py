@@ -172,8 +172,9 @@ def own_errors(results: pd.DataFrame) -> MarkdownTable:
     """Error in the target's own units, and coverage of 90 % intervals."""
     rows: dict[str, dict[str, str]] = {}
     groups = results.groupby(["dataset", "model"], sort=False)[["rmse", "coverage"]].mean()
-    for (dataset, model), found in groups.iterrows():  # type: ignore[misc]
-        row = rows.setdefault(dataset, {"data set": dataset_label(dataset)})
-        row[f"{label(model)}, RMSE"] = f"{found['rmse']:.3g}"
-        row[f"{label(model)}, coverage"] = f"{found['coverage']:.1%}"
+    for found in groups.reset_index().to_dict("records"):
+        name = label(found["model"])
+        row = rows.setdefault(found["dataset"], {"data set": dataset_label(found["dataset"])})
+        row[f"{name}, RMSE"] = f"{found['rmse']:.3g}"
+        row[f"{name}, coverage"] = f"{found['coverage']:.1%}"
     return MarkdownTable(pd.DataFrame(rows.values()))
