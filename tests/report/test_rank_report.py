@@ -47,3 +47,27 @@ def test_a_bound_that_falls_is_marked_and_rounded_targets_are_left_out_of_the_co
     assert "in 1 of 2 configurations" in text
     assert "75% of their fits converged" in text
     assert "likelihood of wine has no bound" in text
+
+
+def test_a_fall_within_a_wide_error_cannot_be_told():
+    checked = pd.DataFrame(
+        {
+            "model": "vst-const", "dataset": ["wine"], "rank 0": 0.0, "full": 0.1, "fall": [1.5],
+            "error": 2.4, "holds": [True], "converged": [0.2],
+        }
+    )  # fmt: skip
+    assert rank.nested_table(checked).frame["rises or stays"].tolist() == ["cannot be told"]
+
+
+def test_a_clear_effect_is_shown_with_the_share_of_its_fits_that_converged():
+    results = pd.DataFrame(
+        {
+            "model": "vst-const", "dataset": "wine", "rank": [0, 1, 5, 20],
+            "auroc": [0.7, 0.5, 0.6, 0.7], "converged": [True, False, False, False],
+        }
+    )  # fmt: skip
+    found = FOUND.head(1).assign(model="vst-const", dataset="wine", effect="helps", full=0.7)
+    text = rank.clear_note(found, results).text
+    assert "It helps on *wine* with VST (const.), of whose fits 25% converged" in text
+    assert "AUROC at rank 0 is 0.700, and 0.700 at full rank" in text
+    assert "no configuration" in rank.clear_note(found[:0], results).text

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from vst.companion.experiments.datasets import label as dataset_label
+from vst.companion.experiments.rank import LARGEST_FALL
 from vst.companion.models import label
 from vst.companion.report.scores import ROUNDED
 from vst.companion.report.style import BLUE, ORANGE, styled
@@ -84,11 +85,20 @@ def nested_table(checked: pd.DataFrame) -> MarkdownTable:
                 "at full rank": checked["full"].map(number),
                 "largest fall": checked["fall"].map(number),
                 "two standard errors": checked["error"].map(number),
-                "rises or stays": ["yes" if holds else "**no**" for holds in checked["holds"]],
+                "rises or stays": [
+                    _held(fall, holds)
+                    for fall, holds in zip(checked["fall"], checked["holds"], strict=True)
+                ],
                 "converged": [f"{share:.0%}" for share in checked["converged"]],
             }
         )
     )
+
+
+def _held(fall: float, holds: bool) -> str:
+    if not holds:
+        return "**no**"
+    return "yes" if fall <= LARGEST_FALL else "cannot be told"
 
 
 def nested_summary(checked: pd.DataFrame) -> Markdown:
@@ -125,6 +135,21 @@ def slope_table(found: pd.DataFrame) -> MarkdownTable:
             }
         )
     )
+
+
+def clear_note(found: pd.DataFrame, results: pd.DataFrame) -> Markdown:
+    """The configurations in which rank has a clear effect, and how far their fits can be trusted."""
+    parts = []
+    for row in found[found["effect"] != "no clear effect"].to_dict("records"):
+        place = (results["model"] == row["model"]) & (results["dataset"] == row["dataset"])
+        share = results.loc[place, "converged"].astype(bool).mean()
+        flat = results[place & (results["rank"] == 0)]["auroc"].mean()
+        parts.append(
+            f"It {row['effect']} on *{dataset_label(row['dataset'])}* with {label(row['model'])}, "
+            f"of whose fits {share:.0%} converged; there the AUROC at rank 0 is {number(flat)}, and "
+            f"{number(row['full'])} at full rank."
+        )
+    return Markdown(" ".join(parts) or "In no configuration rank has a clear effect.")
 
 
 def largest(found: pd.DataFrame, count: int = 4) -> list[str]:

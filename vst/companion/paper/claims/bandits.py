@@ -30,7 +30,7 @@ def ranked(ours: str, rivals: Sequence[str], expected: dict[str, int]) -> Rule:
     """A rule for an agent's place among some agents, by regret, on named bandits."""
 
     def judge(scores: pd.DataFrame) -> Judgement:
-        places = {}
+        places, rows = {}, {}
         printed = printed_scores("bandit_regret")
         for bandit in expected:
             # An agent that fails on a bandit in the paper's table does not compete there.
@@ -38,7 +38,8 @@ def ranked(ours: str, rivals: Sequence[str], expected: dict[str, int]) -> Rule:
             means = _regrets(scores, bandit)
             if {ours, *there} <= set(means):
                 places[bandit] = 1 + sum(means[rival] < means[ours] for rival in there)
-        text = ", ".join(f"{bandit} {_ORDINALS[place - 1]}" for bandit, place in places.items())
+                rows[bandit] = f"{bandit} {_ORDINALS[places[bandit] - 1]} of {len(there) + 1}"
+        text = ", ".join(rows.values())
         if len(places) < len(expected):
             return undecided(text, _NOTHING)
         hits = sum(place <= expected[bandit] for bandit, place in places.items())
