@@ -23,6 +23,10 @@ from vst.runtime import available_cores, configure
 #: Seconds that a worker may take to end.
 GRACE = 10
 
+#: Jobs of a worker, on average, before all workers are replaced by new processes. A process keeps every
+#: program that it compiled; with hundreds of them it becomes slow, and in the end it crashes.
+JOBS_OF_A_WORKER = 50
+
 
 class Job(Protocol):
     """Work that produces rows of one file; it can be sent to another process."""
@@ -70,7 +74,10 @@ def run(
             for job in jobs:
                 finish(job, job.compute())
             return
-        _in_processes(jobs, finish, workers or available_cores())
+        workers = workers or available_cores()
+        batch = workers * JOBS_OF_A_WORKER
+        for start in range(0, len(jobs), batch):
+            _in_processes(jobs[start : start + batch], finish, workers)
 
 
 def _in_processes(jobs: Sequence[Job], finish: Callable, workers: int) -> None:
