@@ -84,7 +84,13 @@ def peers_table(results: pd.DataFrame) -> MarkdownTable:
         row = rows.setdefault(entry["dataset"], {"data set": dataset_label(entry["dataset"])})
         row[f"{entry['method']}, printed"] = number(entry["printed"], 2)
         row[f"{label(entry['model'])}, here"] = number(entry["ours"], 2)
-    return MarkdownTable(pd.DataFrame(rows.values()).fillna("\N{EN DASH}"))
+    families = printed_elsewhere()[["method", "family"]].drop_duplicates()
+    wanted = ["data set"]
+    for _, methods_of in families[families["family"] != ""].groupby("family", sort=False)["method"]:
+        wanted += [f"{method}, printed" for method in methods_of]
+        wanted += [f"{model.label}, here" for model in peers()[methods_of.iloc[0]]]
+    frame = pd.DataFrame(rows.values(), columns=wanted).dropna(axis="columns", how="all")
+    return MarkdownTable(frame.fillna("\N{EN DASH}"))
 
 
 def peers_summary(results: pd.DataFrame) -> Markdown:
