@@ -278,12 +278,11 @@ def completeness(obtained: Obtained, experiment: Experiment) -> Markdown:
     results = obtained.results
     models, places = results["model"].nunique(), results["dataset"].nunique()
     folds = results["fold"].nunique()
-    text = (
-        f"{counted(len(results), 'fit')}: {counted(models, 'model')} on "
-        f"{counted(places, 'data set')}, {counted(folds, 'fold')} each."
-    )
-    if models and (each := len(results) // (models * places * folds)) > 1:
-        text = text.removesuffix(".") + f", in {each} forms or from {each} starts."
+    fits = counted(len(results), "fit")
+    # A model that has several forms or starts has more fits than this product.
+    if len(results) <= models * places * folds:
+        fits += f": {counted(models, 'model')}"
+    text = f"{fits} on {counted(places, 'data set')}, {counted(folds, 'fold')} each."
     if obtained.missing:
         text += (
             f" **{_more(obtained.missing)} not there yet**, which leaves gaps, or scores over fewer "
