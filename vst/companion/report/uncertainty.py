@@ -207,14 +207,20 @@ def setup(results: pd.DataFrame) -> Markdown:
     tails = results[(results["dataset"] == "tails") & (results["variant"] == "usual")]
     described = as_parameters(tails.loc[tails["model"] == "vst", "parameters"].iloc[0])
     tree = SoftTrees(**described["setting"])
+    usual = (results["variant"] == "usual") & (results["model"] == "vst")
+    wavelets = results.loc[usual & (results["dataset"] == "wavelet"), "parameters"]
+    other = ""
+    if len(wavelets):
+        wave = SoftTrees(**as_parameters(wavelets.iloc[0])["setting"])
+        other = f" (on the wavelet β = {wave.beta:g}, and the best of {wave.members} starts)"
     repeats = tails["seed"].nunique()
     sets = "data set" if repeats == 1 else "data sets"
     return Markdown(
         f"Every picture has {repeats} {sets} of {described['rows']:,} rows, drawn with different "
-        "seeds: the first is shown, all are measured. The soft trees have the same settings in all "
-        f"of them: linear leaves, depth {tree.depth}, posterior rank {tree.rank}, "
+        "seeds: the first is shown, all are measured. The soft trees have "
+        f"linear leaves, depth {tree.depth}, posterior rank {tree.rank}, "
         f"β = {tree.beta:g}, a prior of standard deviation {tree.prior_scale:g} and "
-        f"{tree.steps:,} steps; the VSGBM has {N_TREES} of these trees with one level "
+        f"{tree.steps:,} steps{other}; the VSGBM has {N_TREES} of these trees with one level "
         "fewer. XBART and SGLB have their settings before tuning. Each model draws "
         f"{described['functions']} functions; SGLB has as many members."
     )
