@@ -83,7 +83,7 @@ def nested_table(checked: pd.DataFrame) -> MarkdownTable:
                 "model": checked["model"].map(label),
                 "bound at rank 0": checked["rank 0"].map(number),
                 "at full rank": checked["full"].map(number),
-                "largest fall": checked["fall"].map(number),
+                "clearest fall": checked["fall"].map(number),
                 "two standard errors": checked["error"].map(number),
                 "rises or stays": [
                     _held(fall, holds)
