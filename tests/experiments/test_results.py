@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from vst.cli import main
-from vst.companion.experiments import experiment, fingerprints, results, runner
+from vst.companion.experiments import EXPERIMENTS, experiment, fingerprints, results, runner
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.experiment import Results, published
 from vst.companion.experiments.regression import REGRESSION
@@ -207,6 +207,30 @@ def test_stale_rows_of_a_chosen_directory_are_computed_again(tmp_path, monkeypat
 def test_stale_published_rows_are_computed_again_only_to_be_published(elsewhere, capsys):
     assert main(["run", "bandits", *SIXTH_SEED, "--stale"]) == 1
     assert "--stale with --profile paper needs --publish" in capsys.readouterr().err
+
+
+# What nothing asks for
+
+
+def test_rows_that_nothing_asks_for_are_removed_with_their_parts(elsewhere, capsys):
+    assert main(["run", "bandits", *SIXTH_SEED, "--publish"]) == 0
+    place = elsewhere / "bandits"
+    assert Results(BANDITS, place).load()["seed"].tolist() == [0, 1, 2, 3, 4, 5]
+    capsys.readouterr()
+    assert main(["results", "prune"]) == 0
+    assert "bandits: 1 removed" in capsys.readouterr().out
+    found = Results(BANDITS, place)
+    assert found.load()["seed"].tolist() == [0, 1, 2, 3, 4]  # the full protocol has five seeds
+    assert set(found.parts["histories"].load()["key"]) == set(found.load()["key"])
+    assert main(["results", "prune"]) == 0
+    assert "bandits: 0 removed" in capsys.readouterr().out
+
+
+def test_the_published_results_have_no_row_that_nothing_asks_for():
+    for name, each in EXPERIMENTS.items():
+        rows = Results(each, published(name)).load()
+        unwanted = rows[~rows["key"].isin(results._wanted(each))]
+        assert unwanted.empty, f"{name}: vst results prune removes {len(unwanted)} rows"
 
 
 # --publish

@@ -425,6 +425,38 @@ def test_a_file_that_cannot_be_appended_to_is_found_beforehand(store, yacht):
         store.load()
 
 
+def test_rows_that_are_not_kept_leave_the_file_and_the_last_of_equal_rows_stays(store, yacht):
+    for key, score in [("a", 1.0), ("b", 2.0), ("a", 3.0), ("c", 4.0)]:
+        store.append("yacht", [{"key": key, "score": score, "note": 'with "quotes", and more'}])
+    store.append("boston", [{"key": "d", "score": 5.0, "note": ""}])
+    assert store.keep({"a", "c", "d"}) == 2
+    assert sorted(store.load()["score"]) == [3.0, 4.0, 5.0]
+    assert yacht.read_bytes().count(b"\n") == 3
+    before = yacht.read_bytes()
+    assert store.keep({"a", "c", "d"}) == 0
+    assert yacht.read_bytes() == before
+
+
+def test_nothing_is_removed_from_a_damaged_file(store, yacht):
+    store.append("yacht", [{"key": "a", "score": 1.0, "note": ""}])
+    yacht.write_bytes(yacht.read_bytes() + b"b,2.0\n")
+    before = yacht.read_bytes()
+    with pytest.raises(UserError, match=r"damaged: line 3 .* Nothing was removed"):
+        store.keep(set())
+    assert yacht.read_bytes() == before
+
+
+@pytest.mark.parametrize("function", ["write", "fsync"])
+def test_a_full_disk_removes_nothing(store, yacht, monkeypatch, function):
+    store.append("yacht", [{"key": "a", "score": 1.0, "note": ""}])
+    before = yacht.read_bytes()
+    monkeypatch.setattr(os, function, fail(errno.ENOSPC))
+    with pytest.raises(UserError, match="No space left"):
+        store.keep(set())
+    assert os.listdir(yacht.parent) == ["yacht.csv"]
+    assert yacht.read_bytes() == before
+
+
 def test_published_results_are_whole():
     results = Path(vst.__file__).parents[1] / "data" / "results"
     directories = {path.parent for path in results.rglob("*.csv")} - {results}

@@ -18,6 +18,7 @@ from vst.companion.experiments.store import Store
 from vst.companion.experiments.trials import COLUMNS, own_trials, published_trials, tuned_table
 from vst.companion.experiments.tuning import Tuning
 from vst.companion.models import MODEL_BY_ID
+from vst.datasets.places import in_checkout
 from vst.errors import UserError
 
 
@@ -128,6 +129,13 @@ def _add_results(commands: argparse._SubParsersAction) -> None:
         help="leave out results that took longer when they were published (default 40)",
     )
     verify.set_defaults(run=_verify)
+    prune = actions.add_parser(
+        "prune",
+        help="remove published results that nothing asks for any more",
+        description="Remove the published rows that no cell of the full protocol asks for: those of "
+        "earlier settings, and earlier rows of the same cell. Git keeps them.",
+    )
+    prune.set_defaults(run=_prune)
 
 
 def _names(text: str) -> list[str]:
@@ -266,3 +274,11 @@ def _verify(options: argparse.Namespace) -> int:
         raise UserError(f"{what} has no published results: run it with --publish")
     print(found.to_string(index=False))
     return 0 if found["same"].all() else 1
+
+
+def _prune(options: argparse.Namespace) -> int:
+    if not in_checkout():
+        raise UserError("prune needs a checkout of the repository: this package is installed")
+    for experiment in EXPERIMENTS.values():
+        print(f"{experiment.name}: {stored.prune(experiment)} removed")
+    return 0

@@ -4,7 +4,7 @@ An experiment splits its work into *jobs*, groups of cells that are computed tog
 and the chapters both call :func:`obtain`, which computes what is not stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -158,6 +158,13 @@ class Results(Store):
         super().require_writable(names)
         for part in self.parts.values():
             part.require_writable(names)
+
+    def keep(self, keys: Container[str]) -> int:
+        """Keep only the rows with these keys, and their parts; return how many rows were removed."""
+        removed = super().keep(keys)
+        for part in self.parts.values():
+            part.keep(keys)
+        return removed
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Add rows to the files of one data set."""

@@ -147,14 +147,24 @@ def sample(cells: int, seed: int, most_seconds: float) -> list[Checked]:
     return drawn[:cells]
 
 
-def _checked(experiment: Experiment) -> list[Checked]:
-    """The published rows that today's jobs compute."""
-    rows = Results(experiment, published(experiment.name)).load()
-    wanted = {
+def prune(experiment: Experiment) -> int:
+    """Remove the published rows that no cell of the full protocol asks for; return how many."""
+    return Results(experiment, published(experiment.name)).keep(_wanted(experiment))
+
+
+def _wanted(experiment: Experiment) -> dict[str, tuple[Job, Cell]]:
+    """The job and the cell of every key that the full protocol asks for."""
+    return {
         cell.key: (job, cell)
         for job in experiment.jobs(PROFILES["paper"], compute=False)
         for cell in job.cells
     }
+
+
+def _checked(experiment: Experiment) -> list[Checked]:
+    """The published rows that today's jobs compute."""
+    rows = Results(experiment, published(experiment.name)).load()
+    wanted = _wanted(experiment)
     scores = [name for name in COMPARED if name in rows]
     # A fit that diverged has no score.
     there = rows[rows["key"].isin(wanted) & rows[scores].notna().any(axis=1)]

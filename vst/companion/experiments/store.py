@@ -1,6 +1,6 @@
 """Results as tidy CSV files, one per data set, that survive a kill at any moment.
 
-Rows are only appended: each batch in one write that is flushed to disk, under a lock on the file
+Rows are appended: each batch in one write that is flushed to disk, under a lock on the file
 itself, which the operating system releases when its holder dies. An interrupted write leaves an
 incomplete last line, which the next writer drops. A reader keeps every complete line and reports the
 others.
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -78,6 +78,26 @@ class Store:
             warnings.warn("\n- ".join([message, *shown]), DamagedResultsWarning, stacklevel=2)
         rows = pd.concat(frames or [_frame(self.columns, [])]).reindex(columns=list(self.columns))
         return rows.drop_duplicates(list(self.unique), keep="last").reset_index(drop=True)
+
+    def keep(self, keys: Container[str]) -> int:
+        """Keep only the rows with these keys, and the last of equal ones; return how many were removed.
+
+        Each file is replaced as a whole, so a kill leaves it as it was or as it should be.
+        """
+        return sum(self._keep(name, keys) for name in self._names())
+
+    def _keep(self, name: str, keys: Container[str]) -> int:
+        path = self._path(name)
+        with _locked(path, "r+b") as file:
+            columns, lines, faults = _examine(file.read(), self.columns, self.unique)
+            if faults:
+                raise UserError(f"{path} is damaged: {faults[0]} Nothing was removed from it.")
+            rows = [dict(zip(columns, _fields(line), strict=True)) for line in lines]
+            last = {tuple(row[name] for name in self.unique): i for i, row in enumerate(rows)}
+            left = [lines[i] for i in sorted(last.values()) if rows[i]["key"] in keys]
+            if len(left) < len(lines):
+                _replace(path, b"".join(line + b"\n" for line in [_header(columns)[:-1], *left]))
+        return len(lines) - len(left)
 
     def require_writable(self, names: Iterable[str] | None = None) -> None:
         """Raise a ``UserError`` if rows cannot be appended to all files, or those of some data sets."""
@@ -234,6 +254,18 @@ def _write(file: IO[bytes], length: int, data: bytes) -> None:
         with suppress(OSError):
             file.truncate(length)
         raise
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Replace a file as a whole; other processes that wait for its lock then open the new one."""
+    new = path.with_suffix(".new")
+    try:
+        with new.open("wb", buffering=0) as file:
+            _write(file, 0, data)
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise UserError(f"{path} cannot be replaced: {_reason(error)}.") from error
 
 
 @contextmanager
