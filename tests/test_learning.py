@@ -209,7 +209,7 @@ def test_learns_from_all_parts(model, rng):
     x, y = matrix(rng, 400)
     y = target_of(model, y)
     few = clone(model).fit(x[:40], y[:40])
-    many = clone(model).set_params(steps=3000)
+    many = clone(model).set_params(steps=6000)
     assert learned(many, x[:360], y[:360], 9).score(x[360:], y[360:]) > few.score(x[360:], y[360:])
 
 

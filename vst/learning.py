@@ -25,7 +25,7 @@ from vst.prior import Prior
 from vst.soft_trees import SoftTrees
 
 #: Steps of a fresh start, and of an update that goes on from the last posterior, as shares of ``steps``.
-AFRESH, UPDATE = 1 / 5, 1 / 100
+AFRESH, UPDATE = 1 / 10, 1 / 100
 
 
 class Memory(NamedTuple):

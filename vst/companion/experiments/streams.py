@@ -158,10 +158,7 @@ def _follow(cell: Cell) -> dict[str, Any]:
     new = partial(VSTRegressor, steps=described["steps"], random_state=cell.seed, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # few rows at first: scores tell
-        # Programs are compiled before the clock starts.
-        strategy(
-            strategy(VSTRegressor(steps=250, tol=0, **options), found.parts[:1]), found.parts[:2]
-        )
+        _compile(partial(VSTRegressor, **options), strategy, found)
         model, lines, total = new(), [], 0.0
         for i, test in enumerate(found.tests):
             start = time.process_time()
@@ -178,6 +175,13 @@ def _follow(cell: Cell) -> dict[str, Any]:
             )
     last = lines[-1] | {"seconds": round(total, 3)}
     return {"after": lines, **last}
+
+
+def _compile(new: Callable[..., VSTRegressor], strategy: Strategy, found: Stream) -> None:
+    """Compile all programs before the clock starts: later parts have more rows, and need others."""
+    model = new(steps=250, tol=0)
+    for i in range(len(found.parts)):
+        model = strategy(model, found.parts[: i + 1])
 
 
 STREAM_RUNS = Experiment(
