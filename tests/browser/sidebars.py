@@ -37,6 +37,12 @@ return {
 };
 """
 
+#: The theme folds a column beside a wide cell when the browser tells it what is in sight, after a frame.
+SETTLED = """
+const done = arguments[0];
+requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100)));
+"""
+
 MIDDLE = """
 const box = document.querySelector(arguments[0]).getBoundingClientRect();
 return [box.x + box.width / 2, box.y + box.height / 2];
@@ -132,6 +138,7 @@ class Sidebar:
 
     def _as_column(self) -> dict[str, list[Step]]:
         # Beside a wide figure or table the theme has folded the column.
+        self.browser.execute_async_script(SETTLED)
         shown = bool(self.state()["shown"])
         return {
             "mouse": [
