@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 import vst
-from vst import inference
+from vst import inference, runtime
 
 vst.configure(devices=2)
 jax.config.update("jax_debug_nans", True)
@@ -24,16 +24,11 @@ settings.load_profile("vst")
 NAMED = os.environ.get("VST_DATA")
 
 
-#: Each compiled program maps a few pieces of memory, and Linux ends a process that has 65,530 of them.
-MOST_MAPS, MAPS = 30_000, Path("/proc/self/maps")
-
-
 @pytest.fixture(autouse=True)
 def few_programs():
-    """Forget the compiled programs before there are too many for one process."""
+    """Let a process run any number of tests."""
     yield
-    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
-        jax.clear_caches()
+    runtime.make_room_for_programs()
 
 
 @pytest.fixture

@@ -38,6 +38,16 @@ def configure(*, devices: int | None = None, cache: Path | None = None) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
+#: Each compiled program maps a few pieces of memory, and Linux ends a process that has 65,530 of them.
+MOST_MAPS, MAPS = 30_000, Path("/proc/self/maps")
+
+
+def make_room_for_programs() -> None:
+    """Forget the compiled programs before there are too many of them for one process."""
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
+
+
 class _Process:
     """Whether this process was forked from one that used JAX; JAX's threads do not exist here."""
 

@@ -12,6 +12,7 @@ from vst.cli import main
 from vst.companion.experiments import EXPERIMENTS, experiment, fingerprints, results, runner
 from vst.companion.experiments.bandits import BANDITS
 from vst.companion.experiments.experiment import Results, published
+from vst.companion.experiments.profiles import PROFILES
 from vst.companion.experiments.regression import REGRESSION
 from vst.datasets.places import bundled_directory
 
@@ -214,22 +215,32 @@ def test_stale_published_rows_are_computed_again_only_to_be_published(elsewhere,
 
 def test_rows_that_nothing_asks_for_are_removed_with_their_parts(elsewhere, capsys):
     assert main(["run", "bandits", *SIXTH_SEED, "--publish"]) == 0
-    place = elsewhere / "bandits"
-    assert Results(BANDITS, place).load()["seed"].tolist() == [0, 1, 2, 3, 4, 5]
+    found = Results(BANDITS, elsewhere / "bandits")
+    assert found.load()["seed"].tolist() == [0, 1, 2, 3, 4, 5]
     capsys.readouterr()
     assert main(["results", "prune"]) == 0
     assert "bandits: 1 removed" in capsys.readouterr().out
-    found = Results(BANDITS, place)
     assert found.load()["seed"].tolist() == [0, 1, 2, 3, 4]  # the full protocol has five seeds
     assert set(found.parts["histories"].load()["key"]) == set(found.load()["key"])
     assert main(["results", "prune"]) == 0
     assert "bandits: 0 removed" in capsys.readouterr().out
 
 
+def test_other_seeds_of_a_fold_stay_since_they_tell_the_spread(elsewhere):
+    [job] = REGRESSION.jobs(PROFILES["paper"], datasets=["yacht"], models=["sglb"], folds=1)
+    row = job.cells[0].described() | {"fingerprint": "1.0"}
+    found = Results(REGRESSION, published("regression"))
+    found.append(
+        "yacht", [row, row | {"key": "other", "seed": 7}, row | {"key": "old", "parameters": "{}"}]
+    )
+    assert results.prune(REGRESSION) == 1
+    assert found.load()["seed"].tolist() == [0, 7]
+
+
 def test_the_published_results_have_no_row_that_nothing_asks_for():
     for name, each in EXPERIMENTS.items():
         rows = Results(each, published(name)).load()
-        unwanted = rows[~rows["key"].isin(results._wanted(each))]
+        unwanted = rows[~rows["key"].isin(results.asked_for(each))]
         assert unwanted.empty, f"{name}: vst results prune removes {len(unwanted)} rows"
 
 

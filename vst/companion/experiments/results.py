@@ -149,7 +149,22 @@ def sample(cells: int, seed: int, most_seconds: float) -> list[Checked]:
 
 def prune(experiment: Experiment) -> int:
     """Remove the published rows that no cell of the full protocol asks for; return how many."""
-    return Results(experiment, published(experiment.name)).keep(_wanted(experiment))
+    return Results(experiment, published(experiment.name)).keep(asked_for(experiment))
+
+
+def asked_for(experiment: Experiment) -> set[str]:
+    """Keys of the published rows that the full protocol asks for, with any seed.
+
+    Rows of other seeds say how much seeds differ, by which a row that is computed again is judged.
+    """
+    wanted = _wanted(experiment)
+    rows = Results(experiment, published(experiment.name)).load()
+    if "fold" not in rows:  # then the seed is all that tells repetitions apart
+        return set(wanted)
+    of = ["dataset", "model", "fold", "parameters"]
+    cells = {tuple(getattr(cell, name) for name in of) for _, cell in wanted.values()}
+    other_seeds = [row in cells for row in rows[of].itertuples(index=False, name=None)]
+    return {*wanted, *rows.loc[other_seeds, "key"]}
 
 
 def _wanted(experiment: Experiment) -> dict[str, tuple[Job, Cell]]:

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from vst.companion.experiments import cluster
 from vst.companion.experiments.store import Store
-from vst.runtime import available_cores, configure
+from vst.runtime import available_cores, configure, make_room_for_programs
 
 #: Seconds that a worker may take to end.
 GRACE = 10
@@ -146,4 +146,5 @@ def _wait_for_parent() -> None:
 
 
 def _compute(job: Job) -> list[dict[str, Any]]:
+    make_room_for_programs()
     return job.compute()
