@@ -47,11 +47,13 @@ def test_make_without_a_target_lists_the_targets():
 SPEEDS = (
     ("training", "faster than the plain loop"),
     ("training", "cost over bare products"),
+    ("rows", "a million rows over a thousand"),
     ("start", "process start to first prediction"),
     ("models", "time of SGLB over VST (linear), median"),
     ("models", "time of NGBoost over VST (linear), median"),
     ("models", "time of BART (bartz) over VST (linear), median"),
     ("models", "time of XBART over VST (linear), median"),
+    ("models", "time of NGBoost over VST (CV), median"),
 )
 
 

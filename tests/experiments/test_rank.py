@@ -95,6 +95,9 @@ def test_the_bound_may_not_fall_with_the_rank(bounds, spread, holds):
     """Fits of one fold and start are compared: that starts differ by a nat does not hide a fall."""
     [row] = rank.nested(ablation(bounds, spread=spread)).to_dict("records")
     assert row["holds"] == holds
+    assert row["told"] == (
+        max(bounds) - min(bounds[bounds.index(max(bounds)) :]) <= 0.03 and not spread
+    )
 
 
 def test_without_other_ranks_or_fits_nothing_is_compared():

@@ -115,6 +115,19 @@ def test_the_settings_are_those_of_the_runs():
     assert "members 3" in settings["SGLB"]
 
 
+def test_a_tree_without_gates_is_called_what_it_is():
+    loaded = made_up({("vst", "mushroom"): 10, ("vst", "jester"): 20})
+    assert report.flat_note(loaded).text == ""
+    results = loaded.results.copy()
+    at = results["dataset"] == "jester"
+    flat = parameters(AGENTS["vst"])
+    flat["tree"]["depth"] = 0
+    results.loc[at, "parameters"] = as_text({"agent": flat})
+    assert "On *jester* the VST that was chosen has depth 0" in (
+        report.flat_note(replace(loaded, results=results)).text
+    )
+
+
 def test_the_chosen_trials_are_those_with_the_least_regret():
     frame = report.trials_table().frame
     for bandit in ("exploration", "mushroom"):

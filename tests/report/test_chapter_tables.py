@@ -135,6 +135,8 @@ def test_the_conclusion_counts():
     others["log_likelihood"] -= 10
     text = regression.conclusion(pd.concat([results, others])).text
     assert "on 2 of the 2 data sets on which all of them have run" in text
+    assert "**VST (CV)** has the best log-likelihood of all models on 2 of" in text
+    assert "**VSGBM (joint)** has the best log-likelihood of all models on 0 of" in text
 
 
 def test_other_test_rows_give_other_errors():
@@ -149,6 +151,9 @@ def test_other_test_rows_give_other_errors():
         "paper": "0.041",
     }
     assert second["least"] == second["most"] == "0.500"
+    note = regression.split_note("rmse", "xgboost", found | {"wine": [0.7, 0.8]}).text
+    assert "between the smallest and the largest on *wine*" in note
+    assert "below all on *yacht* and *boston*" in note
 
 
 def test_the_coverage_table_counts_the_data_sets_where_intervals_are_right():

@@ -1,5 +1,6 @@
 """The front page says what the results say, also when a stored result changes."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -40,6 +41,20 @@ def stored(monkeypatch, tmp_path):
     shutil.copytree(ROOT / "data" / "results" / "regression", copy)
     monkeypatch.setattr(experiment, "directories", lambda name, profile: [tmp_path / name])
     return copy
+
+
+def test_the_headline_counts_log_likelihoods_without_rounded_targets_too(stored):
+    before = sentences()["headline"]
+    of_vst = re.search(
+        r"better log-likelihood \((\d+) of 10 data sets, (\d+) of 9 without wine", before
+    )
+    assert of_vst
+    change_in = stored / "wine.csv"
+    rows = pd.read_csv(change_in, dtype={"key": str})
+    rows.loc[rows["model"].isin(["vst-const", "vst-linear"]), "log_likelihood"] = -9.0
+    rows.to_csv(change_in, index=False)
+    after = sentences()["headline"]
+    assert f"({int(of_vst[1]) - 1} of 10 data sets, {of_vst[2]} of 9 without wine" in after
 
 
 def change(copy, models, column, by):

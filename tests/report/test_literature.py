@@ -49,8 +49,17 @@ def test_peers_stand_beside_the_same_method():
 def test_the_summary_of_peers_follows_the_scores():
     better = literature.peers_summary(results(yacht=2.5, energy=1.8)).text
     worse = literature.peers_summary(results(yacht=1.5, energy=1.8)).text
-    assert better == "**Stopped ensemble** reaches it on 2 of 2."
-    assert worse == "**Stopped ensemble** reaches it on 1 of 2 and stays below on yacht by 0.49."
+    begins = "**Stopped ensemble** reaches the best number printed for its method on"
+    assert better == f"{begins} 2 of 2 data sets."
+    assert worse == f"{begins} 1 of 2 data sets, and is below on yacht by 0.49."
+
+
+def test_the_tree_with_four_members_has_a_name_of_its_own():
+    assert (
+        "VST (mixture) on **1** of 1"
+        in literature.own_answer(results("vst-linear", yacht=9.0)).text
+    )
+    assert literature.own_label("vst-cv") == "VST (CV)"
 
 
 def test_the_answer_counts_where_ours_is_at_least_the_best_printed_number():

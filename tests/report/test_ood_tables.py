@@ -27,6 +27,24 @@ def test_a_reader_without_the_outside_rows_gets_the_stored_distances(monkeypatch
     assert rows["Mahalanobis distance"].astype(float).between(0, 1).all()
 
 
+def test_the_comparison_by_the_papers_score_is_counted():
+    models = ["deep-ensemble", "xbart-1", "sglb-1", "vst-const", "vst-linear"]
+    results = pd.DataFrame(
+        [
+            {"model": model, "dataset": dataset, "fold": fold, "auroc_node": score + 0.001 * fold}
+            for dataset, vst in (("boston", 0.9), ("yacht", 0.1))
+            for model in models
+            for fold in (0, 1)
+            for score in [vst if model.startswith("vst") else 0.5]
+        ]
+    )
+    text = ood.node_note(results).text
+    assert (
+        text
+        == "By this score VST is better than its peers on 1, equal on 0 and worse on 1 of 2 data sets."
+    )
+
+
 def test_models_that_reach_the_paper_are_counted_per_data_set():
     rows = [("vst-linear", "yacht", 0.9), ("sglb", "yacht", 0.1), ("sglb", "boston", 0.99)]
     results = pd.DataFrame(rows, columns=["model", "dataset", "auroc"]).assign(fold=0)

@@ -90,7 +90,7 @@ def test_the_table_of_optimisers_shows_both_lengths_and_the_gain():
 
 
 @pytest.mark.parametrize(
-    ("light", "words"), [(0.6, "no hidden temperature"), (0.97, "does not tell")]
+    ("light", "words"), [(0.6, "not the same as a lighter KL term"), (0.97, "does not tell")]
 )
 def test_early_stops_and_light_kl_terms_are_told_apart_by_coverage(light, words):
     rows = ROWS.copy()

@@ -35,6 +35,7 @@ def test_a_bound_that_falls_is_marked_and_rounded_targets_are_left_out_of_the_co
             "fall": [0.0, 0.2, 0.5],
             "error": 0.01,
             "holds": [True, False, False],
+            "told": [True, False, False],
             "converged": [1.0, 0.5, 0.0],
         }
     )
@@ -44,19 +45,24 @@ def test_a_bound_that_falls_is_marked_and_rounded_targets_are_left_out_of_the_co
         "**no**",
     ]
     text = rank.nested_summary(checked).text
-    assert "in 1 of 2 configurations" in text
-    assert "75% of their fits converged" in text
+    assert "clearly falls in 1 of 2 configurations" in text
+    assert "cannot be told" not in text
+    assert "75% of these fits converged" in text
     assert "likelihood of wine has no bound" in text
 
 
 def test_a_fall_within_a_wide_error_cannot_be_told():
     checked = pd.DataFrame(
         {
-            "model": "vst-const", "dataset": ["wine"], "rank 0": 0.0, "full": 0.1, "fall": [1.5],
-            "error": 2.4, "holds": [True], "converged": [0.2],
+            "model": "vst-const", "dataset": ["naval", "yacht"], "rank 0": 0.0, "full": 0.1,
+            "fall": [1.5, 0.0], "error": 2.4, "holds": True, "told": [False, True], "converged": 0.2,
         }
     )  # fmt: skip
-    assert rank.nested_table(checked).frame["rises or stays"].tolist() == ["cannot be told"]
+    shown = rank.nested_table(checked).frame["rises or stays"].tolist()
+    assert shown == ["cannot be told", "yes"]
+    text = rank.nested_summary(checked).text
+    assert "clearly falls in 0 of 2" in text
+    assert "cannot be told on *naval* with VST (const.); it rises" in text
 
 
 def test_a_clear_effect_is_shown_with_the_share_of_its_fits_that_converged():
@@ -70,4 +76,5 @@ def test_a_clear_effect_is_shown_with_the_share_of_its_fits_that_converged():
     text = rank.clear_note(found, results).text
     assert "It helps on *wine* with VST (const.), of whose fits 25% converged" in text
     assert "AUROC at rank 0 is 0.700, and 0.700 at full rank" in text
+    assert "Of 1 configuration about 0 would be clear by chance" in text
     assert "no configuration" in rank.clear_note(found[:0], results).text

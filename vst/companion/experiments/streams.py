@@ -36,6 +36,9 @@ PARTS, TEST_SHARE = 50, 0.2
 #: The stream that drifts: rows, features, and how far the direction turns, in radians.
 DRIFT_ROWS, DRIFT_FEATURES, TURN, DRIFT_NOISE = 10_000, 5, np.pi, 0.3
 
+#: Past rows that a model keeps.
+MEMORY = VSTRegressor().memory
+
 #: Share of what is known that is forgotten with each part, where forgetting is tried.
 FORGETTING = 0.1
 

@@ -251,7 +251,8 @@ INCONSISTENCIES: tuple[Inconsistency, ...] = (
         "the step function is not fitted as well",
         "Supplement 3.3, Figure 6",
         "VST is said to capture the step function as well as XBART and SGLB.",
-        "RMSE 0.2121, against XBART's 0.0982 and SGLB's 0.3014: more than twice XBART's.",
+        "RMSE 0.2121: less than SGLB's 0.3014, but more than twice XBART's 0.0982. The rule of the "
+        "claim asks only that it be no larger than the larger of the two.",
         _step_function_is_not_as_good,
     ),
     Inconsistency(

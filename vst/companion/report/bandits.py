@@ -20,7 +20,7 @@ from vst.companion.models import label
 from vst.companion.paper import BANDITS, bold_cells, printed
 from vst.companion.paper.claims import NEAR_ZERO
 from vst.companion.report.style import COLOURS, label_logarithmic, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, counted, number
+from vst.companion.report.tables import Markdown, MarkdownTable, counted, listed, number
 
 #: The agents of the paper's table, and all of ours, in the order of the rows.
 IN_PAPER = ("random", "vst", "sglb", "xbart")
@@ -176,6 +176,22 @@ def settings_table(loaded: Obtained) -> MarkdownTable:
                     {"agent": label(model), "bandit": bandit, "settings": _settings(_flat(agent))}
                 )
     return MarkdownTable(pd.DataFrame(rows))
+
+
+def flat_note(loaded: Obtained) -> Markdown:
+    """Where the chosen soft tree is no tree: verdicts on these bandits say nothing about gates."""
+    runs = loaded.results[loaded.results["model"] == "vst"].drop_duplicates("dataset")
+    flat = [
+        f"*{bandit}*"
+        for bandit, parameters in zip(runs["dataset"], runs["parameters"], strict=True)
+        if _flat(as_parameters(parameters)["agent"])["depth"] == 0
+    ]
+    if not flat:
+        return Markdown("")
+    return Markdown(
+        f"On {listed(flat)} the VST that was chosen has depth 0: one linear leaf and no gates, which is "
+        "Bayesian linear regression. There the verdicts say nothing about soft trees."
+    )
 
 
 def trials_table() -> MarkdownTable:

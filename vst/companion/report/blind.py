@@ -36,10 +36,10 @@ def progress(obtained: Obtained, shown: pd.DataFrame) -> Markdown:
     pairs = len(shown[["dataset", "fold"]].drop_duplicates())
     sets = counted(shown["dataset"].nunique(), "data set")
     if not obtained.missing:
-        return Markdown(f"{fixed}All {fits:,} fits are done: {pairs} splits of {sets}.")
+        return Markdown(f"{fixed}All {fits:,} fits are done: {pairs} splits on {sets}.")
     return Markdown(
         f"{fixed}**The run has not ended**: {len(obtained.results):,} of {fits:,} fits are done. "
-        f"This page counts what every model has finished, {counted(pairs, 'split')} of {sets}. "
+        f"This page counts what every model has finished: {counted(pairs, 'split')} on {sets}. "
         "`vst run blind --profile paper --publish` goes on."
     )
 
@@ -76,8 +76,8 @@ def answer(ranked: Ranks, again: Sequence[Again]) -> Markdown:
     else:
         names = listed(close) if len(close) <= MOST_NAMES else f"{len(close)} others"
         text += (
-            f"Its distance to {names} is below the critical difference of "
-            f"{number(ranked.critical_difference, 1)}. "
+            f"It cannot be told from {names}: mean ranks have to be "
+            f"{number(ranked.critical_difference, 1)} apart to differ. "
         )
     decided = [one for one in again if one.is_decided]
     robust = sum(one.is_robust for one in decided)

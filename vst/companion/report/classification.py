@@ -13,7 +13,7 @@ from scipy.stats import binom
 from vst.companion.classifiers import CLASSIFIERS
 from vst.companion.experiments.classification import BINS, MEASURES, load
 from vst.companion.report.style import GREY, label_logarithmic, styled
-from vst.companion.report.tables import Html, Markdown, MarkdownTable, number
+from vst.companion.report.tables import Html, Markdown, MarkdownTable, listed, number
 from vst.companion.report.wide import Row, wide, with_error
 
 #: Log losses that differ by no more than this are level.
@@ -77,8 +77,7 @@ def answer(results: pd.DataFrame) -> Markdown:
     if not rows:
         return NOTHING
     parts = [
-        f"`{CLASSIFIERS[name].label}` is best or level with the best of the {len(PEERS)} peers on "
-        f"**{count} of {_tables(total)}**"
+        f"`{CLASSIFIERS[name].label}` on **{count} of {_tables(total)}**"
         for name, count, total in rows
     ]
     worst = {name: behind(results, name, ["logistic"]) for name in OURS}
@@ -88,8 +87,8 @@ def answer(results: pd.DataFrame) -> Markdown:
         if len(gaps)
     ]
     return Markdown(
-        f"By log loss, untuned: {', and '.join(parts)}. Against logistic regression, "
-        f"{', and '.join(sentences)}."
+        f"Untuned, these models have a log loss at most {LEVEL} above that of the best of the "
+        f"{len(PEERS)} peers: {listed(parts)}. Against logistic regression, {listed(sentences)}."
     )
 
 

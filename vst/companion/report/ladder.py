@@ -228,12 +228,12 @@ def answer(results: pd.DataFrame) -> Markdown:
     whole = changes(results, "log_likelihood", TOP, BOTTOM)
     if not found or whole.empty:
         return NOTHING
-    most = max(found, key=lambda rung: float(found[rung].median()))
-    buys = (
-        f"**{most}** buys most, {number(float(found[most].median()))} nats per row (median)"
-        if found[most].median() > 0
-        else "**no step** raises the median log-likelihood"
-    )
+    most, *others = sorted(found, key=lambda rung: -float(found[rung].median()))
+    buys = "**no step** raises the median log-likelihood"
+    if found[most].median() > 0:
+        buys = f"**{most}** buys most, {number(float(found[most].median()))} nats per row (median)"
+        if others and found[others[0]].median() > 0:
+            buys += f", then **{others[0]}**, {number(float(found[others[0]].median()))}"
     better = int((whole > 0).sum())
     return Markdown(
         f"Measured here, {buys}. All steps together beat {BOTTOM} on **{better} of "

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from vst.companion.experiments.experiment import Obtained
-from vst.companion.experiments.streams import DRIFT, STRATEGIES
+from vst.companion.experiments.streams import DRIFT, MEMORY, STRATEGIES
 from vst.companion.report.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, styled
 from vst.companion.report.tables import Markdown, MarkdownTable, counted, number
 
@@ -64,6 +64,12 @@ def answer(obtained: Obtained) -> Markdown:
         f"and costs at most {CHEAP:.0%} of that on **{cheap.sum()} of {len(cheap)}** "
         f"({'; '.join(parts)})."
     )
+    if "without a memory" in wide:
+        behind = (wide[REFIT] - wide["without a memory"]).drop(DRIFT, errors="ignore")
+        text += (
+            f" It keeps up to {MEMORY:,} past rows; without a memory it is {number(behind.min())} to "
+            f"{number(behind.max())} nats behind."
+        )
     if DRIFT in wide.index:
         late = wide.loc[DRIFT].to_dict()
         best = max(late, key=lambda name: late[name])

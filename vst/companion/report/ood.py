@@ -14,6 +14,7 @@ from vst.companion.experiments import datasets
 from vst.companion.experiments.detection import Detection, auroc
 from vst.companion.models import MODEL_BY_ID, MODELS, label
 from vst.companion.paper import printed
+from vst.companion.paper.claims import MANY_TREES, ONE_TREE, VSGBM, VST, count
 from vst.companion.protocol import OODSet
 from vst.companion.report.scores import WHOLE, reached, scores_of
 from vst.companion.report.style import (
@@ -75,6 +76,22 @@ def partner_note(results: pd.DataFrame) -> Markdown:
         named = listed([f"*{datasets.label(name)}*" for name in names])
         notes.append(f"The outside rows of {named} come from *{info.label}*{whole}.")
     return Markdown(" ".join(notes))
+
+
+def node_note(results: pd.DataFrame) -> Markdown:
+    """How the comparisons of the claims come out by the paper's score."""
+    scores = scores_of(results, "auroc_node")
+    found = {
+        "VST": count(scores, "ood_auroc", VST, ONE_TREE),
+        "VSGBM": count(scores, "ood_auroc", VSGBM, MANY_TREES),
+    }
+    parts = [
+        f"{name} is better than its peers on {each.better}, equal on {each.equal} and worse on "
+        f"{each.worse} of {each.total} data sets"
+        for name, each in found.items()
+        if each is not None
+    ]
+    return Markdown(f"By this score {'; '.join(parts)}." if parts else "")
 
 
 def caption(rows: OODSet) -> Markdown:

@@ -259,9 +259,9 @@ def temperature_summary(results: pd.DataFrame) -> Markdown:
     )
     verdict = (
         "Stopping early makes intervals too wide and a lighter KL term too narrow, so early stopping "
-        "is no hidden temperature."
+        "is not the same as a lighter KL term."
         if opposite
-        else "That does not tell early stopping from a hidden temperature."
+        else "That does not tell early stopping from a lighter KL term."
     )
     return Markdown(f"{numbers} {verdict}")
 

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from vst.companion.experiments.datasets import label as dataset_label
-from vst.companion.experiments.rank import LARGEST_FALL
 from vst.companion.models import label
 from vst.companion.report.scores import ROUNDED
 from vst.companion.report.style import BLUE, ORANGE, styled
-from vst.companion.report.tables import Markdown, MarkdownTable, number
+from vst.companion.report.tables import Markdown, MarkdownTable, counted, listed, number
 
 COLOURS = {"vst-const": ORANGE, "vst-linear": BLUE}
 
@@ -86,8 +85,8 @@ def nested_table(checked: pd.DataFrame) -> MarkdownTable:
                 "clearest fall": checked["fall"].map(number),
                 "two standard errors": checked["error"].map(number),
                 "rises or stays": [
-                    _held(fall, holds)
-                    for fall, holds in zip(checked["fall"], checked["holds"], strict=True)
+                    _held(holds=holds, told=told)
+                    for holds, told in zip(checked["holds"], checked["told"], strict=True)
                 ],
                 "converged": [f"{share:.0%}" for share in checked["converged"]],
             }
@@ -95,19 +94,28 @@ def nested_table(checked: pd.DataFrame) -> MarkdownTable:
     )
 
 
-def _held(fall: float, holds: bool) -> str:
+def _held(*, holds: bool, told: bool) -> str:
     if not holds:
         return "**no**"
-    return "yes" if fall <= LARGEST_FALL else "cannot be told"
+    return "yes" if told else "cannot be told"
 
 
 def nested_summary(checked: pd.DataFrame) -> Markdown:
     """The outcome in a sentence, with what is special about rounded targets."""
     bounded = checked[~checked["dataset"].isin(ROUNDED)]
+    falls = len(bounded) - int(bounded["holds"].sum())
+    open_ = bounded[bounded["holds"] & ~bounded["told"]]
     text = (
-        f"The bound rises or stays in {int(bounded['holds'].sum())} of {len(bounded)} configurations "
-        f"with a bounded likelihood. {bounded['converged'].mean():.0%} of their fits converged."
+        f"The bound clearly falls in {falls} of {len(bounded)} configurations with a bounded "
+        "likelihood."
     )
+    if len(open_):
+        named = [
+            f"*{dataset_label(row['dataset'])}* with {label(row['model'])}"
+            for row in open_.to_dict("records")
+        ]
+        text += f" It cannot be told on {listed(named)}; it rises or stays in all others."
+    text += f" {bounded['converged'].mean():.0%} of these fits converged."
     left_out = [dataset_label(name) for name in ROUNDED if name in set(checked["dataset"])]
     if left_out:
         text += (
@@ -149,7 +157,12 @@ def clear_note(found: pd.DataFrame, results: pd.DataFrame) -> Markdown:
             f"of whose fits {share:.0%} converged; there the AUROC at rank 0 is {number(flat)}, and "
             f"{number(row['full'])} at full rank."
         )
-    return Markdown(" ".join(parts) or "In no configuration rank has a clear effect.")
+    if not parts:
+        return Markdown("In no configuration does rank have a clear effect.")
+    return Markdown(
+        f"{' '.join(parts)} Of {counted(len(found), 'configuration')} about {len(found) / 20:.0f} would be "
+        "clear by chance, since two standard errors leave one in twenty outside."
+    )
 
 
 def largest(found: pd.DataFrame, count: int = 4) -> list[str]:

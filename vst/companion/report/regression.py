@@ -18,7 +18,7 @@ from vst.companion.paper.claims import MANY_TREES, ONE_TREE, VSGBM, VST, count
 from vst.companion.peers import Choices, Interval, Range
 from vst.companion.report.scores import WHOLE, best, compared, reached, scores_of
 from vst.companion.report.style import label_logarithmic, styled
-from vst.companion.report.tables import Html, Markdown, MarkdownTable, counted, number
+from vst.companion.report.tables import Html, Markdown, MarkdownTable, counted, listed, number
 from vst.companion.report.wide import Row, wide
 from vst.datasets import CATALOGUE
 
@@ -170,6 +170,23 @@ def split_table(table: str, model: str, found: Mapping[str, Sequence[float]]) ->
     return MarkdownTable(pd.DataFrame(rows))
 
 
+def split_note(table: str, model: str, found: Mapping[str, Sequence[float]]) -> Markdown:
+    """Where the paper's score lies among those of other test rows."""
+    paper = printed(table).set_index(["model", "dataset"])["mean"]
+    places: dict[str, list[str]] = {}
+    for dataset, scores in found.items():
+        score = float(paper[model, dataset])
+        place = "below" if score < min(scores) else "above" if score > max(scores) else "among"
+        places.setdefault(place, []).append(f"*{dataset_label(dataset)}*")
+    words = {
+        "among": "between the smallest and the largest",
+        "below": "below all",
+        "above": "above all",
+    }
+    parts = [f"{words[place]} on {listed(places[place])}" for place in words if place in places]
+    return Markdown(f"The paper's score lies {', and '.join(parts)}.")
+
+
 def conclusion(results: pd.DataFrame) -> Markdown:
     """Conclusions from the tables, in sentences with numbers counted from them."""
     scores = scores_of(results, "log_likelihood")
@@ -190,7 +207,7 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     theirs = compared(scores, "log_likelihood", peers)
     better, worse = (int((theirs == kind).sum()) for kind in ("better", "worse"))
     lines.append(
-        f"- **The peers**, tuned and run as their authors would run them: of their {len(theirs)} "
+        f"- **The peers**, tuned: of their {len(theirs)} "
         f"log-likelihoods that can be compared, {better} {'is' if better == 1 else 'are'} better than "
         f"the paper's beyond the error bars, and {worse} {'is' if worse == 1 else 'are'} worse."
     )
@@ -199,17 +216,14 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     wanted = {model.id for model in MODELS if model.in_paper and model.has_density} | plus
     there = scores.groupby("dataset")["model"].agg(lambda names: wanted <= set(names))
     winners = best(scores[scores["dataset"].map(there)], higher_is_better=True)
-    first = sum(model in plus for model in winners["model"])
-    level = sum(
-        bool(({model} | set(par)) & plus)
-        for model, par in zip(winners["model"], winners["on par"], strict=True)
-    )
-    lines.append(
-        f"- **{' or '.join(label(m.id) for m in MODELS if m.id in plus)}** has the best "
-        "log-likelihood of all models on "
-        f"{first} of the {len(winners)} data sets on which all of them have run, and is best or on "
-        f"par with the best on {level}."
-    )
+    for model in (m.id for m in MODELS if m.id in plus):
+        first = int((winners["model"] == model).sum())
+        level = sum(model in par for par in winners["on par"])
+        lines.append(
+            f"- **{label(model)}** has the best log-likelihood of all models on {first} of the "
+            f"{len(winners)} data sets on which all of them have run, and is on par with the best on "
+            f"{level} more."
+        )
     return Markdown("\n".join(lines))
 
 
