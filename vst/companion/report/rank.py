@@ -160,8 +160,8 @@ def clear_note(found: pd.DataFrame, results: pd.DataFrame) -> Markdown:
     if not parts:
         return Markdown("In no configuration does rank have a clear effect.")
     return Markdown(
-        f"{' '.join(parts)} Of {counted(len(found), 'configuration')} about {len(found) / 20:.0f} would be "
-        "clear by chance, since two standard errors leave one in twenty outside."
+        f"{' '.join(parts)} Of {counted(len(found), 'configuration')} about {len(found) / 20:.0f} "
+        "would be clear by chance, since two standard errors leave one in twenty outside."
     )
 
 
