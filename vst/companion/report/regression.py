@@ -219,10 +219,10 @@ def conclusion(results: pd.DataFrame) -> Markdown:
     for model in (m.id for m in MODELS if m.id in plus):
         first = int((winners["model"] == model).sum())
         level = sum(model in par for par in winners["on par"])
+        more = f", and is on par with the best on {level} more" if level else ""
         lines.append(
             f"- **{label(model)}** has the best log-likelihood of all models on {first} of the "
-            f"{len(winners)} data sets on which all of them have run, and is on par with the best on "
-            f"{level} more."
+            f"{len(winners)} data sets on which all of them have run{more}."
         )
     return Markdown("\n".join(lines))
 
