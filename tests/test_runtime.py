@@ -2,10 +2,11 @@ import os
 import subprocess
 import sys
 
+import jax
 import pytest
 
 import vst
-from vst import memory
+from vst import memory, runtime
 
 
 def test_configuring_too_late_says_so():
@@ -18,6 +19,18 @@ def test_configuring_too_late_says_so():
 def test_no_devices_are_refused():
     with pytest.raises(ValueError, match="devices must be an integer >= 1"):
         vst.configure(devices=-1)
+
+
+@pytest.mark.skipif(not runtime.MAPS.exists(), reason="only Linux limits and lists them")
+def test_programs_are_forgotten_before_a_process_has_too_many(monkeypatch):
+    traced = []
+    program = jax.jit(lambda x: traced.append(1) or x + 1)
+    for most, count in ((10**9, 1), (0, 2)):
+        monkeypatch.setattr(runtime, "MOST_MAPS", most)
+        program(1.0)
+        runtime.make_room_for_programs()
+        program(1.0)
+        assert len(traced) == count
 
 
 def test_configuring_first_gives_one_device_per_core():

@@ -23,6 +23,13 @@ class Who:
         return [{"key": self.number, "process": os.getpid()}]
 
 
+def test_every_job_finds_room_for_its_programs(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(runner, "make_room_for_programs", lambda: calls.append(1))
+    runner.run([Who(number) for number in range(3)], Store(tmp_path, ("key", "process")), workers=0)
+    assert len(calls) == 3
+
+
 def test_workers_are_replaced_after_so_many_jobs(monkeypatch, tmp_path):
     """A process keeps every program that it compiled."""
     monkeypatch.setattr(runner, "JOBS_OF_A_WORKER", 2)

@@ -72,7 +72,7 @@ def run(
             return
         if workers == 0:
             for job in jobs:
-                finish(job, job.compute())
+                finish(job, _compute(job))
             return
         workers = workers or available_cores()
         batch = workers * JOBS_OF_A_WORKER
