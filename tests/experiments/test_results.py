@@ -194,6 +194,18 @@ def test_a_sample_is_computed_again_and_compared(elsewhere, capsys):
     assert capsys.readouterr().out.count("True") == 2
 
 
+@pytest.mark.parametrize(
+    ("score", "same"), [(1.0, True), (1.29, True), (1.31, False), (0.69, False)]
+)
+def test_a_score_comes_out_again_if_seeds_differ_as_much(score, same):
+    cell = REGRESSION.jobs(PROFILES["paper"], datasets=["yacht"], models=["sglb"], folds=1)[
+        0
+    ].cells[0]
+    job = experiment.Job((cell,), lambda cells: [{"log_likelihood": score} for _ in cells])
+    row = {"dataset": "yacht", "model": "sglb", "seed": 0, "log_likelihood": 1.0, "seconds": 1}
+    assert results.Checked("regression", row, job, cell, spread=0.1).again()["same"] is same
+
+
 def test_stale_rows_of_a_chosen_directory_are_computed_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     options = ["--profile", "smoke", "--models", "xgboost-1", "--workers", "0", "--out", "chosen"]

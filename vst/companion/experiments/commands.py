@@ -117,7 +117,7 @@ def _add_results(commands: argparse._SubParsersAction) -> None:
         help="recompute a few published results and compare",
         description="Recompute published results and compare the scores: the quickest of one "
         "experiment, or some of all experiments drawn at random. The exit code is 1 if one differs by "
-        "more than different seeds do.",
+        "more than three standard deviations over folds and seeds.",
     )
     verify.add_argument("--experiment", default="", help="default: all, at random")
     verify.add_argument("--cells", type=_positive, default=5, help="how many results (default 5)")
