@@ -29,7 +29,7 @@ def answer(results: pd.DataFrame) -> Markdown:
         return Markdown("There are no runs yet: `vst run gaps --profile paper` computes them.")
     good = int((found["mean"] >= 0).sum())
     each = "; ".join(
-        f"{label(str(name))} {row['mean']:+.3f}"
+        f"{label(str(name))} {'+' if row['mean'] >= 0 else ''}{number(row['mean'])}"
         + ("" if np.isnan(row["error"]) else f" ± {row['error']:.3f}")
         for name, row in found.iterrows()
     )
