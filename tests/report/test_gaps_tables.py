@@ -22,7 +22,8 @@ def made_up(gain):
 def test_the_answer_counts_where_the_model_is_at_least_as_good(gain, count):
     text = gaps.answer(made_up(gain)).text
     assert f"on **{count} of 2** data sets" in text
-    assert f"boston {gain:+.3f} ± 0.000" in text
+    shown = f"{gain:+.3f}".replace("-", "\N{MINUS SIGN}")
+    assert f"boston {shown} ± 0.000" in text
 
 
 def test_the_table_has_both_scores_for_every_way():
