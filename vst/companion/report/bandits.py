@@ -189,8 +189,8 @@ def flat_note(loaded: Obtained) -> Markdown:
     if not flat:
         return Markdown("")
     return Markdown(
-        f"On {listed(flat)} the VST that was chosen has depth 0: one linear leaf and no gates, which is "
-        "Bayesian linear regression. There the verdicts say nothing about soft trees."
+        f"On {listed(flat)} the VST that was chosen has depth 0: one linear leaf and no gates, in "
+        "effect Bayesian linear regression. There the verdicts say nothing about soft trees."
     )
 
 
